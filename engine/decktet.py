@@ -1,0 +1,157 @@
+"""The Decktet: its suits, ranks and cards, in the order of the deck's own list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Suit(Enum):
+    """One of the six suits; the order gives no priority."""
+
+    MOONS = "M"
+    SUNS = "S"
+    WAVES = "W"
+    LEAVES = "L"
+    WYRMS = "Y"
+    KNOTS = "K"
+
+    @property
+    def letter(self) -> str:
+        """Return the suit's letter, the same in every language."""
+        return self.value
+
+    @property
+    def word(self) -> str:
+        """Return the suit's English name in lower case, as moves are written."""
+        return self.name.lower()
+
+
+class Rank(Enum):
+    """One of the thirteen ranks, by its code."""
+
+    ACE = "A"
+    TWO = "2"
+    THREE = "3"
+    FOUR = "4"
+    FIVE = "5"
+    SIX = "6"
+    SEVEN = "7"
+    EIGHT = "8"
+    NINE = "9"
+    CROWN = "C"
+    PAWN = "P"
+    COURT = "T"
+    EXCUSE = "EX"
+
+    @property
+    def number(self) -> int:
+        """Return 1 for an Ace, 2 to 9, 10 for a Crown; others have none.
+
+        Raises ValueError for Pawn, Court and Excuse.
+        """
+        return 1 + _NUMBERED.index(self)
+
+
+_NUMBERED: Final = list(Rank)[:10]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card: its place in the deck's list, rank, suits and printed name."""
+
+    index: int
+    rank: Rank
+    suits: tuple[Suit, ...]
+    name: str
+
+    @property
+    def code(self) -> str:
+        """Return the card's id, such as ``5SW`` or ``EX``."""
+        return self.rank.value + "".join(suit.letter for suit in self.suits)
+
+    def __str__(self) -> str:
+        """Return the card's id."""
+        return self.code
+
+
+def _card(index: int, line: str) -> Card:
+    code, name = line.split(" ", 1)
+    if code == "EX":
+        return Card(index, Rank.EXCUSE, (), name)
+    return Card(index, Rank(code[0]), tuple(Suit(letter) for letter in code[1:]), name)
+
+
+# The names and suits are facts of the deck (P. D. Magnus, The Decktet).
+_LIST = """\
+AM Ace of Moons
+AS Ace of Suns
+AW Ace of Waves
+AL Ace of Leaves
+AY Ace of Wyrms
+AK Ace of Knots
+2MK The Author
+2SY The Desert
+2WL The Origin
+3MW The Journey
+3SK The Painter
+3LY The Savage
+4MS The Mountain
+4WL The Sailor
+4YK The Battle
+5ML The Forest
+5SW The Discovery
+5YK The Soldier
+6MW The Lunatic
+6SY The Penitent
+6LK The Market
+7ML The Chance Meeting
+7SK The Castle
+7WY The Cave
+8MS The Diplomat
+8WL The Mill
+8YK The Betrayal
+9MS The Pact
+9WY The Darkness
+9LK The Merchant
+CM The Huntress
+CS The Bard
+CW The Sea
+CL The End
+CY The Calamity
+CK The Windfall
+PMSL The Harvest
+PMYK The Watchman
+PSWK The Light Keeper
+PWLY The Borderland
+TMWK The Consul
+TMLY The Rite
+TSWY The Island
+TSLK The Window
+EX The Excuse"""
+
+DECK: Final = tuple(_card(index, line) for index, line in enumerate(_LIST.splitlines()))
+BASIC: Final = DECK[:36]
+PAWNS: Final = DECK[36:40]
+COURTS: Final = DECK[40:44]
+EXCUSE: Final = DECK[44]
+CARDS: Final = {card.code: card for card in DECK}
+
+
+def mask(cards: tuple[Card, ...]) -> int:
+    """Return the cards as a bit mask over the deck."""
+    bits = 0
+    for card in cards:
+        bits |= 1 << card.index
+    return bits
+
+
+def cards_of(bits: int) -> tuple[Card, ...]:
+    """Return the cards of a bit mask, in the deck's order."""
+    found = []
+    while bits:
+        lowest = bits & -bits
+        found.append(DECK[lowest.bit_length() - 1])
+        bits ^= lowest
+    return tuple(found)

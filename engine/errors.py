@@ -1,0 +1,48 @@
+"""What can be wrong with a move, an option or a record, in words for people.
+
+The docstring of a class is its message; pbem translates it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class RulesError(Exception):
+    """that is not possible by the rules"""
+
+    def __str__(self) -> str:
+        """Return the given detail, or else the class's own message."""
+        return super().__str__() or (type(self).__doc__ or "").strip()
+
+
+class IllegalMove(RulesError):
+    """that move is not legal now; choose one of the listed moves"""
+
+
+class NotYourTurn(IllegalMove):
+    """it is not your turn; wait until you are asked"""
+
+
+class Unreadable(RulesError):
+    """that could not be read as a move; write it as in the list, or just its number"""
+
+
+class Ambiguous(RulesError):
+    """that can be read in more than one way; say which move you mean"""
+
+    def __init__(self, readings: Sequence[str]) -> None:
+        """Keep the readings, each in canonical notation."""
+        super().__init__()
+        self.readings = tuple(readings)
+
+
+class BadOption(RulesError):
+    """an option of this game has a name or a value that is not possible"""
+
+
+class BadRecord(RulesError):
+    """this is not a record that can be replayed"""
