@@ -1,0 +1,235 @@
+"""The settings: read from the environment and instance/config.toml, checked at start.
+
+Each setting NAME may stand in the file as ``name = …`` or in the environment as
+``PBEM_NAME``; the environment wins. docs/settings.md lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LANGUAGES: Final = ("en", "fr")
+_SECURITIES: Final = ("none", "starttls", "tls")
+_LISTENERS: Final = ("smtp", "lmtp", "none")
+
+
+class BadSettings(Exception):
+    """Raised at start with one line for each wrong setting and what to write instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that a host can set. Times are in seconds; addresses are plain ``name@host``."""
+
+    instance: Path
+    site_name: str = "Decktet by mail"
+    base_url: str = "http://127.0.0.1:8000"
+    database_url: str = ""  # empty: SQLite in the instance folder
+    host_addresses: tuple[str, ...] = ()
+    mail_domain: str = "localhost"
+    mail_from: str = ""  # empty: play@<mail_domain>
+    reply_local: str = "g"
+    bounce_local: str = "b"
+    separator: str = "+"
+    smtp_host: str = "127.0.0.1"
+    smtp_port: int = 25
+    smtp_security: str = "none"
+    smtp_username: str = ""
+    smtp_password: str = ""
+    smtp_timeout: int = 30
+    listen_protocol: str = "smtp"
+    listen_host: str = "127.0.0.1"
+    listen_port: int = 8025
+    bind_host: str = "127.0.0.1"
+    bind_port: int = 8000
+    language: str = "en"
+    zone: str = "Europe/Paris"
+    secret_keys: tuple[str, ...] = field(default=(), repr=False)
+    demo: bool = False
+
+    @property
+    def database(self) -> str:
+        """Return the database's URL."""
+        return self.database_url or f"sqlite:///{self.instance / 'pbem.sqlite3'}"
+
+    @property
+    def sender(self) -> str:
+        """Return the address that letters come from."""
+        return self.mail_from or f"play@{self.mail_domain}"
+
+
+def load(instance: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read and check the settings; makes the instance's secret on the first start.
+
+    Raises BadSettings with a line for each wrong one.
+    """
+    environment = os.environ if environment is None else environment
+    given = _from_file(instance / "config.toml") | _from_environment(environment)
+    problems = []
+    known = {item.name for item in fields(Settings)} - {"instance"}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            problems.append(f"{name}: there is no such setting{_nearest(name, known)}")
+            continue
+        try:
+            values[name] = _fitted(name, value)
+        except ValueError as error:
+            problems.append(f"{name}: {error}")
+    for name, check in _CHECKS.items():
+        if name in values:
+            try:
+                check(values[name])
+            except ValueError as error:
+                problems.append(f"{name}: {error}")
+    if problems:
+        raise BadSettings("\n".join(problems))
+    if "secret_keys" not in values:
+        values["secret_keys"] = secret_keys(instance)
+    return Settings(instance=instance, **values)
+
+
+def secret_keys(instance: Path) -> tuple[str, ...]:
+    """Return the keys in the instance's secret file, made once, readable by its owner only.
+
+    One key a line; the last signs, the others are still accepted.
+    """
+    path = instance / "secret_keys"
+    instance.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        pass
+    else:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32) + "\n")
+    keys = tuple(path.read_text().split())
+    if not keys:
+        raise BadSettings(f"{path.name}: it is empty; delete it and a new key is made")
+    return keys
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{path.name}: {error}; write lines such as site_name = 'Us'") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        name.removeprefix("PBEM_").lower(): value
+        for name, value in environment.items()
+        if name.startswith("PBEM_")
+    }
+
+
+def _fitted(name: str, value: Any) -> Any:
+    """Return the value in the setting's type; the environment has only texts."""
+    kind = {item.name: str(item.type) for item in fields(Settings)}[name]
+    if kind.startswith("tuple"):
+        items = value.replace(",", " ").split() if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise ValueError('write a list of texts, such as ["ann@example.org"]')
+        return tuple(items)
+    if kind == "bool":
+        if isinstance(value, str):
+            value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is not possible; write true or false")
+        return value
+    if kind == "int":
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{value!r} is not possible; write a whole number") from None
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not possible; write a text in quotes")
+    return value
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    # Imported here because difflib is slow to load and only a typing slip needs it.
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _one_of(*choices: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value not in choices:
+            raise ValueError(f"{value!r} is not possible; write one of {', '.join(choices)}")
+
+    return check
+
+
+def _url(value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
+        raise ValueError(f"{value!r} is not possible; write it as https://play.example.org")
+
+
+def _database(value: str) -> None:
+    if value and not value.startswith(("sqlite:///", "postgresql+psycopg://")):
+        raise ValueError(
+            "the database is of an unknown kind; write sqlite:///FILE"
+            " or postgresql+psycopg://USER@HOST/NAME"
+        )
+
+
+def _port(value: int) -> None:
+    if not 0 < value < 65536:
+        raise ValueError(f"{value} is not a port; write a number from 1 to 65535")
+
+
+def _zone(value: str) -> None:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{value!r} is not a time zone; write it as Europe/Paris") from None
+
+
+def _domain(value: str) -> None:
+    if not value or "@" in value or "/" in value or " " in value:
+        raise ValueError(f"{value!r} is not a host name; write it as play.example.org")
+
+
+def _addresses(value: tuple[str, ...]) -> None:
+    for address in value:
+        if address.count("@") != 1:
+            raise ValueError(f"{address!r} is not an address; write it as ann@example.org")
+
+
+def _sender(value: str) -> None:
+    if value:
+        _addresses((value,))
+
+
+_CHECKS: Final[dict[str, Callable[[Any], None]]] = {
+    "base_url": _url,
+    "database_url": _database,
+    "mail_domain": _domain,
+    "mail_from": _sender,
+    "host_addresses": _addresses,
+    "smtp_port": _port,
+    "listen_port": _port,
+    "bind_port": _port,
+    "smtp_security": _one_of(*_SECURITIES),
+    "listen_protocol": _one_of(*_LISTENERS),
+    "language": _one_of(*LANGUAGES),
+    "zone": _zone,
+    "separator": _one_of("+", "-", "="),
+}

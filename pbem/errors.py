@@ -1,0 +1,59 @@
+"""What can go wrong for a person, in words. The docstring of a class is its message."""
+
+from __future__ import annotations
+
+
+class PbemError(Exception):
+    """that did not work; nothing was changed"""
+
+    def __str__(self) -> str:
+        """Return the given detail, or else the class's own message."""
+        return super().__str__() or (type(self).__doc__ or "").strip()
+
+
+class StaleMove(PbemError):
+    """that move was already made; here is the game as it stands"""
+
+
+class TurnOver(PbemError):
+    """that turn is over; here is the game as it stands"""
+
+
+class MatchOver(PbemError):
+    """this game is over; here is how it ended"""
+
+
+class BadLink(PbemError):
+    """this link is not complete, or was not made here; open it again from the mail"""
+
+
+class SeatTaken(PbemError):
+    """somebody else sits there already"""
+
+
+class SeatedAlready(PbemError):
+    """you have a seat at this table already"""
+
+
+class TableClosed(PbemError):
+    """this table no longer waits for players"""
+
+
+class BadAddress(PbemError):
+    """that does not look like a mail address; write it as name@example.org"""
+
+
+class BadSeats(PbemError):
+    """the seats do not fit the game; choose as many as it is for"""
+
+
+class BadPace(PbemError):
+    """the time for a move is a whole number of hours, from 1 to 720"""
+
+
+class BadPhrase(PbemError):
+    """a phrase has at most 100 characters, on one line"""
+
+
+class BadZone(PbemError):
+    """that time zone is unknown; write it as Europe/Paris"""

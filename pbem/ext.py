@@ -1,0 +1,89 @@
+"""The extensions, and how the database is opened and written."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flask import current_app
+from flask_babel import Babel
+from flask_migrate import Migrate
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import MetaData, event
+from sqlalchemy.orm import DeclarativeBase
+
+from pbem.config import Settings
+from pbem.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.engine import Connection, Engine
+
+
+class Base(DeclarativeBase):
+    """The base of all models; constraints have names so that migrations can find them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+db = SQLAlchemy(model_class=Base)
+babel = Babel()
+migrate = Migrate(render_as_batch=True)
+
+
+def settings() -> Settings:
+    """Return the running application's settings."""
+    found: Settings = current_app.extensions["pbem.settings"]
+    return found
+
+
+def tokens() -> Tokens:
+    """Return the running application's maker and reader of tokens."""
+    found: Tokens = current_app.extensions["pbem.tokens"]
+    return found
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Run a block in one writing transaction: commit at its end, roll back on an error.
+
+    On SQLite it begins IMMEDIATE: a deferred begin would lose updates or fail at once
+    when two processes write.
+    """
+    db.session.rollback()
+    db.session.connection(execution_options={"writes": True})
+    try:
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+
+
+def prepare_sqlite(engine: Engine) -> None:
+    """Set up a SQLite engine: WAL, durable commits, foreign keys, and our own BEGIN."""
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _record: Any) -> None:
+        # The driver would begin only at the first write; we begin ourselves, below.
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "busy_timeout = 30000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,230 @@
+"""Use cases of play: the only writer of running matches.
+
+Each takes the moment it happens and is one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from engine import deal
+from engine.bots import BOTS
+from engine.errors import RulesError
+from engine.game import Event, Outcome
+from pbem import deadlines, post
+from pbem.errors import MatchOver, StaleMove, TurnOver
+from pbem.ext import db, writing
+from pbem.models import Match, Move, Note, Seat, Status, Turn
+from pbem.table import Table, load
+
+# Plays for whoever lets their time run out.
+HOUSE = "greedy"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What stands after a move was asked for.
+
+    ``repeated`` means that this very move was made before; ``again`` is the mover's next
+    open turn, if they are asked once more at once.
+    """
+
+    match: Match
+    move: Move
+    events: tuple[Event, ...]
+    repeated: bool
+    again: Turn | None
+
+
+def start(match: Match, *, now: datetime) -> None:
+    """Seat everybody, deal, and ask the first seat. The caller holds the transaction."""
+    joined = list(match.seats)
+    order = list(range(len(joined)))
+    if match.draws_seats:
+        phrases = [seat.phrase for seat in joined]
+        order = deal.draw_seats(match.server_key, match.code, phrases)
+    for number, joiner in enumerate(order, 1):
+        joined[joiner].number = number
+    match.status = Status.RUNNING
+    match.started_at = now
+    table = load(match)
+    match.scores = list(table.scores)
+    _settle(table, now=now)
+
+
+def make_move(
+    turn_id: int, text: str, *, by: str, now: datetime, note_id: int | None = None
+) -> Receipt:
+    """Make the move that the text means for the seat that this turn asks.
+
+    A move that was made already is answered with what stands. Raises StaleMove, TurnOver
+    or MatchOver where it cannot be made any more, RulesError where the text is not a
+    legal move; nothing is changed then.
+    """
+    with writing():
+        # 1. The turn, with its match locked: moves of one match come one by one.
+        turn = _locked(turn_id)
+        played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
+        if played is not None:
+            return _repeated(turn.match, played, text, note_id=note_id, now=now)
+        if turn.closed_at is not None:
+            raise MatchOver if turn.match.status == Status.OVER else TurnOver
+        # 2. Record to state, text to move.
+        table = load(turn.match)
+        move = table.game.parse(table.view(turn.seat), text)
+        # 3. The move, what follows from it, and what it tells whom: one commit.
+        receipt = _play(table, turn, move, by=by, now=now)
+        if note_id is not None:
+            _finish_note(note_id, "move", turn, now=now)
+        return receipt
+
+
+def choose_for(turn_id: int, bot: str) -> str | None:
+    """Return the move a bot would make, in canonical text; None if the turn is over.
+
+    It is chosen outside of any transaction that writes.
+    """
+    turn = db.session.get_one(Turn, turn_id)
+    if turn.closed_at is not None:
+        return None
+    table = load(turn.match)
+    player = BOTS[bot](f"{turn.match.code}/{turn.seat}/{turn.nth}")
+    text: str = table.game.format(player.choose(table.game, table.view(turn.seat)))
+    return text
+
+
+def time_out(turn_id: int, *, now: datetime) -> bool:
+    """Let the house move for a seat whose time and grace are over.
+
+    Returns False, with nothing changed, if the move came first or the deadline moved.
+    """
+    text = choose_for(turn_id, HOUSE)
+    if text is None:
+        return False
+    with writing():
+        turn = _locked(turn_id)
+        if turn.closed_at is not None or not deadlines.is_out_of_time(turn.deadline, now):
+            return False
+        table = load(turn.match)
+        move = table.game.canonical(table.view(turn.seat), text)
+        _play(table, turn, move, by="timeout", now=now)
+        return True
+
+
+def _locked(turn_id: int) -> Turn:
+    turn = db.session.get_one(Turn, turn_id)
+    db.session.execute(select(Match.id).where(Match.id == turn.match_id).with_for_update())
+    db.session.refresh(turn)
+    db.session.refresh(turn.match)
+    return turn
+
+
+def _repeated(
+    match: Match, played: Move, text: str, *, note_id: int | None, now: datetime
+) -> Receipt:
+    """Return the receipt of a move that stands, if the text asks for the same one."""
+    before = load(match, ply=played.ply - 1)
+    try:
+        asked = before.game.format(before.game.parse(before.view(played.seat), text))
+    except RulesError:
+        raise StaleMove from None
+    if asked != played.text:
+        raise StaleMove
+    if note_id is not None:
+        _finish_note(note_id, "repeated", db.session.get_one(Turn, played.turn_id), now=now)
+    return Receipt(match, played, (), repeated=True, again=_open_turn(match, played.seat))
+
+
+def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Receipt:
+    closed = db.session.execute(
+        update(Turn).where(Turn.id == turn.id, Turn.closed_at.is_(None)).values(closed_at=now)
+    )
+    if closed.rowcount != 1:
+        raise StaleMove
+    text = table.game.format(move)
+    events = table.game.step(table.state, turn.seat, move)
+    match = table.match
+    match.ply += 1
+    match.scores = list(table.scores)
+    row = Move(
+        match_id=match.id,
+        ply=match.ply,
+        turn_id=turn.id,
+        seat=turn.seat,
+        text=text,
+        scores=match.scores,
+        by=by,
+        at=now,
+    )
+    db.session.add(row)
+    db.session.flush()
+    db.session.expire(match, ["moves"])
+    after = load(match)
+    post.drop_notices(turn)
+    if by == "reply":
+        post.receipt(after, turn, now=now)
+    if by == "timeout":
+        post.house_played(after, turn, now=now)
+    _settle(after, now=now)
+    return Receipt(match, row, events, repeated=False, again=_open_turn(match, turn.seat))
+
+
+def _settle(table: Table, *, now: datetime) -> None:
+    """Ask the seats that are to move, or end the match."""
+    outcome = table.outcome
+    if outcome is not None:
+        _end(table, outcome, now=now)
+        return
+    for number in sorted(table.game.to_move(table.state)):
+        if _open_turn(table.match, number) is None:
+            post.your_turn(table, _ask(table.match, number, now=now), now=now)
+
+
+def _ask(match: Match, number: int, *, now: datetime) -> Turn:
+    asked = select(func.count()).where(Turn.match_id == match.id, Turn.seat == number)
+    turn = Turn(
+        match=match,
+        seat=number,
+        nth=(db.session.scalar(asked) or 0) + 1,
+        ply=match.ply,
+        opened_at=now,
+        deadline=deadlines.deadline(now, match.pace),
+    )
+    db.session.add(turn)
+    db.session.flush()
+    return turn
+
+
+def _end(table: Table, outcome: Outcome, *, now: datetime) -> None:
+    match = table.match
+    match.status = Status.OVER
+    match.ended_at = now
+    match.ended = outcome.reason
+    match.winners = list(outcome.winners)
+    post.game_over(table, now=now)
+
+
+def _open_turn(match: Match, number: int) -> Turn | None:
+    return db.session.scalar(
+        select(Turn).where(
+            Turn.match_id == match.id, Turn.seat == number, Turn.closed_at.is_(None)
+        )
+    )
+
+
+def _finish_note(note_id: int, verdict: str, turn: Turn, *, now: datetime) -> None:
+    note = db.session.get_one(Note, note_id)
+    note.read_at = now
+    note.verdict = verdict
+    note.turn_id = turn.id
+
+
+def seat_of(turn: Turn) -> Seat:
+    """Return the seat that a turn asks."""
+    return db.session.scalars(
+        select(Seat).where(Seat.match_id == turn.match_id, Seat.number == turn.seat)
+    ).one()

@@ -1,0 +1,144 @@
+"""What to tell whom after a change: letters, as rows of the change's own transaction."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import update
+
+from pbem.ext import db
+from pbem.models import Letter, LetterState, Match, Player, Seat, Turn
+from pbem.table import Table
+
+
+def your_turn(table: Table, turn: Turn, *, now: datetime) -> None:
+    """Tell a seat's player that it is their turn; a bot needs no letter."""
+    seat = table.seat(turn.seat)
+    if seat.player is not None:
+        _queue("your_turn", seat.player, now, match=table.match, seat=seat, turn=turn)
+
+
+def receipt(table: Table, turn: Turn, *, now: datetime) -> None:
+    """Tell the player who moved by mail what was done."""
+    seat = table.seat(turn.seat)
+    if seat.player is not None:
+        _queue(
+            "receipt", seat.player, now, match=table.match, seat=seat, turn=turn,
+            about={"ply": table.ply},
+        )  # fmt: skip
+
+
+def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
+    """Tell a player whose mail is about a turn that is over what stands."""
+    if seat.player is not None:
+        _queue(
+            "stands", seat.player, now, match=turn.match, seat=seat, turn=turn,
+            about={"ply": turn.match.ply},
+        )  # fmt: skip
+
+
+def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
+    """Tell a player why their mail was not done, with the moves again.
+
+    ``about`` may hold ``reason``, ``line``, ``readings`` and ``saw``.
+    """
+    if seat.player is not None:
+        _queue("not_done", seat.player, now, match=turn.match, seat=seat, turn=turn, about=about)
+
+
+def reminder(turn: Turn, seat: Seat, *, now: datetime) -> None:
+    """Remind a player of an open turn."""
+    if seat.player is not None:
+        _queue("reminder", seat.player, now, match=turn.match, seat=seat, turn=turn)
+
+
+def house_played(table: Table, turn: Turn, *, now: datetime) -> None:
+    """Tell a player that time ran out and the house made their move."""
+    seat = table.seat(turn.seat)
+    if seat.player is not None:
+        _queue(
+            "house_played", seat.player, now, match=table.match, seat=seat, turn=turn,
+            about={"ply": table.ply},
+        )  # fmt: skip
+
+
+def game_over(table: Table, *, now: datetime) -> None:
+    """Tell all players how the match ended; notices of turns that are over go stale."""
+    for seat in table.seats:
+        if seat.player is not None:
+            _queue("game_over", seat.player, now, match=table.match, seat=seat)
+
+
+def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
+    """Invite an address to a seat, in the language and zone of the opener."""
+    db.session.add(
+        Letter(
+            kind="invitation",
+            tail=_tail(),
+            address=seat.invited,
+            language=opener.language,
+            zone=opener.zone,
+            match=seat.match,
+            seat=seat,
+            about={},
+            due_at=now,
+            created_at=now,
+        )
+    )
+
+
+def declined(match: Match, address: str, *, now: datetime) -> None:
+    """Tell the opener that somebody whom they invited will not play."""
+    _queue("declined", match.opener, now, match=match, about={"address": address})
+
+
+def sign_in(player: Player, *, now: datetime) -> None:
+    """Mail a player the link that signs them in."""
+    _queue("sign_in", player, now, about={"sign_ins": player.sign_ins})
+
+
+def drop_notices(turn: Turn) -> None:
+    """Drop what still waits to be told about a turn that is over."""
+    db.session.execute(
+        update(Letter)
+        .where(
+            Letter.turn_id == turn.id,
+            Letter.kind.in_(("your_turn", "reminder")),
+            Letter.state.in_((LetterState.QUEUED, LetterState.RETRY)),
+        )
+        .values(state=LetterState.STALE)
+    )
+
+
+def _queue(
+    kind: str,
+    player: Player,
+    now: datetime,
+    *,
+    match: Match | None = None,
+    seat: Seat | None = None,
+    turn: Turn | None = None,
+    about: dict[str, Any] | None = None,
+) -> None:
+    db.session.add(
+        Letter(
+            kind=kind,
+            tail=_tail(),
+            player=player,
+            address=player.address,
+            language=player.language,
+            zone=player.zone,
+            match=match,
+            seat=seat,
+            turn=turn,
+            about=about or {},
+            due_at=now,
+            created_at=now,
+        )
+    )
+
+
+def _tail() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,99 @@
+"""A match as it stands, or stood: its rows and their replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine import GAMES, deal
+from engine.game import Event, Game, Outcome, Scores, View
+from engine.game import Seat as SeatNumber
+from engine.record import Decision, Ply, Record, replay
+from pbem.models import Match, Move, Seat, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A started match, replayed up to ``ply``. Only views of it go to templates."""
+
+    match: Match
+    game: Game[Any, Any, Any]
+    seats: tuple[Seat, ...]
+    state: Any
+    opening: tuple[Event, ...]
+    plies: tuple[Ply, ...]
+
+    @property
+    def ply(self) -> int:
+        """Return how many moves the table has seen."""
+        return len(self.plies)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names at the table, by seat."""
+        return tuple(seat.name or "" for seat in self.seats)
+
+    @property
+    def scores(self) -> Scores:
+        """Return all seats' totals."""
+        return self.game.scores(self.state)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Return how the match ended by its rules, if it did."""
+        return self.game.outcome(self.state)
+
+    def seat(self, number: SeatNumber) -> Seat:
+        """Return the row of a seat."""
+        return self.seats[number - 1]
+
+    def view(self, seat: SeatNumber | None) -> View:
+        """Return what the seat, or an onlooker, may know."""
+        view: View = self.game.view(self.state, seat)
+        return view
+
+
+def load(match: Match, *, ply: int | None = None) -> Table:
+    """Replay a started match, up to a ply or to its last move."""
+    seats = tuple(sorted(match.seats, key=lambda seat: seat.number or 0))
+    moves: Sequence[Move] = match.moves if ply is None else match.moves[:ply]
+    game = GAMES[match.game]
+    played = replay(
+        game, deal_key(match, seats), len(seats), match.options, [(m.seat, m.text) for m in moves]
+    )
+    return Table(match, game, seats, played.state, played.opening, played.plies)
+
+
+def deal_key(match: Match, seats: Sequence[Seat]) -> bytes:
+    """Return the key of the match's shuffles; the seats come in seat order."""
+    return deal.deal_key(match.server_key, match.code, [seat.phrase for seat in seats])
+
+
+def record(match: Match) -> Record:
+    """Return the match's record; one that still runs keeps its secrets."""
+    seats = tuple(sorted(match.seats, key=lambda seat: seat.number or 0))
+    over = match.status == Status.OVER
+    joined = sorted(seats, key=lambda seat: seat.place)
+    return Record(
+        game=match.game,
+        id=match.code,
+        options=match.options,
+        names=tuple(seat.name or "" for seat in seats),
+        resigned=frozenset(seat.number or 0 for seat in seats if seat.resigned),
+        seating=tuple(seat.name or "" for seat in joined) if match.draws_seats else None,
+        commitment=match.commitment,
+        phrases=tuple(seat.phrase for seat in seats),
+        key=match.server_key if over else None,
+        decisions=tuple(_decision(move, over=over) for move in match.moves),
+        scores=tuple(match.scores or [0] * len(seats)),
+        winners=tuple(match.winners or ()) if over else None,
+        ended=match.ended if over else None,
+    )
+
+
+def _decision(move: Move, *, over: bool) -> Decision:
+    # That a move was forced, or an order, tells what a hand holds: not before the end.
+    by = move.by if over or move.by not in ("forced", "order") else "web"
+    at = move.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Decision(move.seat, move.text, tuple(move.scores), {"by": by, "at": at})

@@ -1,0 +1,107 @@
+"""Words for people: cards, events, moves and times in the reader's language.
+
+All functions speak the language of the running request or letter (Flask-Babel).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from babel.dates import format_datetime
+from flask_babel import get_locale, gettext, ngettext
+
+from engine.decktet import Card, Rank, Suit
+from engine.game import FieldValue, N_, Phrase
+
+_SUITS = {
+    Suit.MOONS: N_("Moons"),
+    Suit.SUNS: N_("Suns"),
+    Suit.WAVES: N_("Waves"),
+    Suit.LEAVES: N_("Leaves"),
+    Suit.WYRMS: N_("Wyrms"),
+    Suit.KNOTS: N_("Knots"),
+}
+_RANKS = {
+    Rank.ACE: N_("Ace"),
+    Rank.CROWN: N_("Crown"),
+    Rank.PAWN: N_("Pawn"),
+    Rank.COURT: N_("Court"),
+    Rank.EXCUSE: N_("Excuse"),
+}
+
+
+def speaker(names: Sequence[str]) -> Callable[[Phrase], str]:
+    """Return a function that says phrases at a table of these names, seat 1 first."""
+
+    def say(phrase: Phrase) -> str:
+        words = {name: value(name, what) for name, what in phrase.fields.items()}
+        if phrase.one is not None:
+            return ngettext(phrase.one, phrase.text, phrase.fields["n"], **words)
+        return gettext(phrase.text, **words) if words else gettext(phrase.text)
+
+    def value(name: str, what: FieldValue) -> Any:
+        if name in ("seat", "other") and isinstance(what, int):
+            return names[what - 1]
+        if isinstance(what, Phrase):
+            return say(what)
+        if isinstance(what, Card):
+            return card(what)
+        if isinstance(what, Suit):
+            return suit(what)
+        return what
+
+    return say
+
+
+def suit(which: Suit) -> str:
+    """Return a suit's name."""
+    return gettext(_SUITS[which])
+
+
+def card(which: Card) -> str:
+    """Return a card within a sentence: "the Merchant (9LK)"."""
+    return f"{card_name(which)} ({which.code})"
+
+
+def card_name(which: Card) -> str:
+    """Return the name printed on a card: "the Merchant"; an Ace is told by its suit."""
+    if which.rank is Rank.ACE:
+        return gettext("the %(card)s", card=card_title(which))
+    return gettext("the %(card)s", card=which.name.removeprefix("The "))
+
+
+def card_title(which: Card) -> str:
+    """Return what a card is: "9 of Leaves and Knots"."""
+    rank = gettext(_RANKS[which.rank]) if which.rank in _RANKS else which.rank.value
+    suits = [suit(one) for one in which.suits]
+    if not suits:
+        return rank
+    if len(suits) == 1:
+        return gettext("%(rank)s of %(suit)s", rank=rank, suit=suits[0])
+    return gettext(
+        "%(rank)s of %(suits)s and %(last)s",
+        rank=rank,
+        suits=", ".join(suits[:-1]),
+        last=suits[-1],
+    )
+
+
+def points(number: int) -> str:
+    """Return what a move scores, short: "+2"."""
+    return f"{number:+d}" if number else gettext("no points")
+
+
+def total(number: int) -> str:
+    """Return a total: "12 points"."""
+    return ngettext("%(num)d point", "%(num)d points", number)
+
+
+def moment(when: datetime, zone: str) -> str:
+    """Return a moment with its date, hour and zone: "Thu 3 Dec, 18:00 (Paris time)"."""
+    locale = get_locale()
+    text = format_datetime(when, "EEE d MMM, HH:mm", tzinfo=ZoneInfo(zone), locale=locale)
+    city = zone.rsplit("/", 1)[-1].replace("_", " ")
+    return gettext("%(time)s (%(city)s time)", time=text, city=city)
