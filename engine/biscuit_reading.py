@@ -1,0 +1,109 @@
+"""What people type for a move of Biscuit, read generously."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from engine.biscuit_table import End, Keep, Move, Place, Play
+from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
+from engine.reading import CardWords, read
+
+if TYPE_CHECKING:
+    from engine.biscuit import Biscuit, BiscuitView
+    from engine.decktet import Card
+
+_WORDS: Final[dict[str, End | Keep | None]] = {
+    **dict.fromkeys(("left", "left end", "l", "gauche"), End.LEFT),
+    **dict.fromkeys(("right", "right end", "r", "droite"), End.RIGHT),
+    **dict.fromkeys(("up", "above", "over", "haut", "au-dessus", "dessus"), End.UP),
+    **dict.fromkeys(("down", "below", "under", "bas", "au-dessous", "dessous"), End.DOWN),
+    **dict.fromkeys(("keep", "keep it", "garder", "garde", "je garde"), Keep()),
+    **dict.fromkeys(("play", "put", "place", "i play", "jouer", "joue", "je joue", "pose"), None),
+    **dict.fromkeys(("poser", "mets", "mettre", "placer", "column", "colonne"), None),
+}
+
+
+def meant(game: Biscuit, view: BiscuitView, text: str) -> Move:
+    """Return the legal move that the text means.
+
+    Raises Unreadable, IllegalMove (with a reason) or Ambiguous (with the readings).
+    """
+    items: tuple[CardWords | End | Keep, ...] = read(text, _WORDS)
+    if not items:
+        raise Unreadable
+    if view.seat not in view.to_move:
+        raise NotYourTurn
+    if Keep() in items:
+        return _kept(view, items)
+    cards, end = _parts(items)
+    found = [
+        move
+        for move in game.moves(view)
+        if isinstance(move, Play)
+        and cards[0].fits(move.card)
+        and end in (None, move.end)
+        and (len(cards) == 1 or _named(view, move, cards[1]))
+    ]
+    if not found:
+        raise IllegalMove(_reason(view, cards, end))
+    if len(found) > 1:
+        raise Ambiguous([game.format(move) for move in found])
+    return found[0]
+
+
+def _kept(view: BiscuitView, items: tuple[CardWords | End | Keep, ...]) -> Keep:
+    named = [item for item in items if isinstance(item, CardWords)]
+    if len(items) - len(named) > 1 or len(named) > 1:
+        raise Unreadable
+    if view.drawn is None:
+        raise IllegalMove("there is no drawn card to keep; play a card")
+    if named and not named[0].fits(view.drawn):
+        raise IllegalMove(f"the card you drew is {view.drawn}; play it or keep it")
+    return Keep()
+
+
+def _parts(
+    items: tuple[CardWords | End | Keep, ...],
+) -> tuple[list[CardWords], End | None]:
+    """Return the card, then perhaps one that names its column, and the direction."""
+    cards = [item for item in items if isinstance(item, CardWords)]
+    ends = [item for item in items if isinstance(item, End)]
+    if not cards or len(cards) > 2 or len(ends) > 1:
+        raise Unreadable
+    # "above 5YK 6SY" could mean either card for the column: it is not guessed.
+    if len(cards) == 2 and ends and items[0] is ends[0]:
+        raise Unreadable
+    return cards, ends[0] if ends else None
+
+
+def _named(view: BiscuitView, play: Play, words: CardWords) -> bool:
+    """Say whether the words name the play's column, or the card that ends the main line."""
+    if play.column is not None:
+        return any(words.fits(card) for card in view.lines.column(play.column).cards)
+    return words.fits(view.lines.inward(play)[0])
+
+
+def _reason(view: BiscuitView, cards: list[CardWords], end: End | None) -> str:
+    """Return why nothing legal fits the words."""
+    held = [card for card in view.hand if cards[0].fits(card)]
+    if not held:
+        return f"{cards[0].text} is not in your hand"
+    if view.drawn is not None and view.drawn not in held:
+        return f"you may only play the card you drew, {view.drawn}, or keep it"
+    places = [place for place in view.lines.places() if end in (None, place.end)]
+    if not places:
+        return "there is no column yet: only the ends of the main line are open"
+    if len(cards) == 2:
+        places = [place for place in places if _named(view, _at(held[0], place), cards[1])]
+        if not places:
+            return f"{cards[1].text} names no open place there"
+    return f"{cards[0].text} shares no suit with {_list(places)}"
+
+
+def _at(card: Card, place: Place) -> Play:
+    return Play(card, place.end, place.column)
+
+
+def _list(places: list[Place]) -> str:
+    codes = list(dict.fromkeys(place.neighbour.code for place in places))
+    return " or ".join(codes)

@@ -1,0 +1,302 @@
+"""Biscuit's table: its lines, what may be played where, and what a card scores there.
+
+All of it is pure and public knowledge, so that states, views and previews share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from engine.decktet import DECK, EXCUSE, Card, Rank, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+OUT_POINTS: Final = 5
+
+
+class End(Enum):
+    """Where a line grows: the main line at left and right, a column up and down."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A card played at an end; ``column`` is the cross card of its column, else None."""
+
+    card: Card
+    end: End
+    column: Card | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The card just drawn is kept in hand."""
+
+
+Move: TypeAlias = Play | Keep
+
+
+class Place(NamedTuple):
+    """An open end: its direction, its column's cross card, and the card that ends it."""
+
+    end: End
+    column: Card | None
+    neighbour: Card
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A cross card with the cards above and below it, nearest first."""
+
+    cross: Card
+    above: tuple[Card, ...] = ()
+    below: tuple[Card, ...] = ()
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """Return the column's cards from top to bottom."""
+        return (*self.above[::-1], self.cross, *self.below)
+
+    @property
+    def top(self) -> Card:
+        """Return the card that ends the column above."""
+        return self.above[-1] if self.above else self.cross
+
+    @property
+    def bottom(self) -> Card:
+        """Return the card that ends the column below."""
+        return self.below[-1] if self.below else self.cross
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The main line, where its initial card lies in it, and the columns, left to right."""
+
+    main: tuple[Card, ...]
+    start: int = 0
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def initial(self) -> Card:
+        """Return the card that began the main line."""
+        return self.main[self.start]
+
+    def places(self) -> Iterator[Place]:
+        """Yield all open ends, the main line's first."""
+        yield Place(End.LEFT, None, self.main[0])
+        yield Place(End.RIGHT, None, self.main[-1])
+        for column in self.columns:
+            yield Place(End.UP, column.cross, column.top)
+            yield Place(End.DOWN, column.cross, column.bottom)
+
+    def fits(self) -> int:
+        """Return the mask of all cards that may be played somewhere."""
+        bits = BESIDE[self.main[0].index] | BESIDE[self.main[-1].index]
+        for column in self.columns:
+            bits |= BESIDE[column.top.index] | BESIDE[column.bottom.index]
+        return bits
+
+    def plays(self, cards: Sequence[Card]) -> list[Play]:
+        """Return the legal plays of these cards, card by card, the main line first."""
+        open_ends = [(place, BESIDE[place.neighbour.index]) for place in self.places()]
+        return [
+            Play(card, place.end, place.column)
+            for card in cards
+            for place, beside in open_ends
+            if beside >> card.index & 1
+        ]
+
+    def column(self, cross: Card | None) -> Column:
+        """Return the column of the cross card; raises StopIteration where there is none."""
+        return next(column for column in self.columns if column.cross == cross)
+
+    def opens(self, play: Play) -> bool:
+        """Say whether the played card becomes a cross card."""
+        return play.column is None and play.card.rank is self.initial.rank
+
+    def extended(self, play: Play) -> Lines:
+        """Return the lines after the play."""
+        card = play.card
+        if play.end is End.LEFT:
+            opened = (Column(card),) if self.opens(play) else ()
+            return Lines((card, *self.main), self.start + 1, opened + self.columns)
+        if play.end is End.RIGHT:
+            opened = (Column(card),) if self.opens(play) else ()
+            return Lines((*self.main, card), self.start, self.columns + opened)
+        columns = tuple(
+            _grown(column, play) if column.cross == play.column else column
+            for column in self.columns
+        )
+        return Lines(self.main, self.start, columns)
+
+    def inward(self, play: Play) -> tuple[Card, ...]:
+        """Return the cards that the played card meets along its line, to the other end."""
+        match play.end:
+            case End.LEFT:
+                return self.main
+            case End.RIGHT:
+                return self.main[::-1]
+            case End.UP:
+                return self.column(play.column).cards
+            case End.DOWN:
+                return self.column(play.column).cards[::-1]
+
+    def other_ends(self, play: Play) -> int:
+        """Return the mask of the cards that end other lines than the play's own."""
+        bits = 0
+        if play.column is not None:
+            bits = 1 << self.main[0].index | 1 << self.main[-1].index
+        for column in self.columns:
+            # A bare cross card is not a line yet.
+            if column.cross != play.column and (column.above or column.below):
+                bits |= 1 << column.top.index | 1 << column.bottom.index
+        return bits
+
+
+def _grown(column: Column, play: Play) -> Column:
+    if play.end is End.UP:
+        return replace(column, above=(*column.above, play.card))
+    return replace(column, below=(*column.below, play.card))
+
+
+def _beside(card: Card) -> int:
+    """Return the mask of the cards that may lie beside this one in a line."""
+    if card.rank is Rank.EXCUSE:
+        return mask(DECK)
+    return mask(tuple(other for other in DECK if set(card.suits) & set(other.suits))) | mask(
+        (EXCUSE,)
+    )
+
+
+def _alike(card: Card) -> int:
+    """Return the mask of the cards of this one's rank; the Excuse matches nothing."""
+    if card.rank is Rank.EXCUSE:
+        return 0
+    return mask(tuple(other for other in DECK if other.rank is card.rank))
+
+
+BESIDE: Final = tuple(_beside(card) for card in DECK)
+ALIKE: Final = tuple(_alike(card) for card in DECK)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """How ranks follow and add up with the add-ons in the deck; both by the card's index.
+
+    ``order`` is the card's place in straights, ``elevens`` the mask of the cards that
+    make eleven with it.
+    """
+
+    order: tuple[int, ...]
+    elevens: tuple[int, ...]
+
+
+def _ranks(*, pawns: bool, courts: bool) -> Ranks:
+    extra = [Rank.PAWN] * pawns + [Rank.COURT] * courts
+    row = [*list(Rank)[:9], *extra, Rank.CROWN]
+    # The Excuse, and cards that are not in the deck, lie far from every rank.
+    order = tuple(row.index(card.rank) if card.rank in row else 99 for card in DECK)
+    elevens = tuple(
+        mask(tuple(other for other in DECK if _eleven(card.rank, other.rank, extra)))
+        for card in DECK
+    )
+    return Ranks(order, elevens)
+
+
+def _eleven(one: Rank, other: Rank, extra: list[Rank]) -> bool:
+    if Rank.EXCUSE in (one, other):
+        return False
+    if len(extra) == 2 and {one, other} & set(extra):
+        return {one, other} == set(extra)
+    return any(a + b == 11 for a in _values(one, extra) for b in _values(other, extra))
+
+
+def _values(rank: Rank, extra: list[Rank]) -> tuple[int, ...]:
+    if rank in (Rank.PAWN, Rank.COURT):
+        return (1, 10) if rank in extra else ()
+    return (rank.number,)
+
+
+RANKS: Final = {
+    (pawns, courts): _ranks(pawns=pawns, courts=courts)
+    for pawns in (False, True)
+    for courts in (False, True)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a play scores: the straight's points, and how many cards match at 2, 4 and 1.
+
+    ``eleven`` is the card at the other end with which it makes eleven, else None.
+    """
+
+    straight: int
+    hot: int
+    hot_cross: int
+    single: int
+    eleven: Card | None
+
+    @property
+    def points(self) -> int:
+        """Return the points for placing the card."""
+        return self.straight + 2 * self.hot + 4 * self.hot_cross + self.single
+
+
+def gain(lines: Lines, play: Play, ranks: Ranks) -> Gain:
+    """Return what the play scores on the lines as they lie before it."""
+    index = play.card.index
+    line = lines.inward(play)
+    far = line[-1]
+    alike = ALIKE[index]
+    matched = alike >> far.index & 1
+    # Each physical card counts once, at its best value: the far end is no single match too.
+    single = (lines.other_ends(play) & alike & ~(1 << far.index)).bit_count()
+    return Gain(
+        straight=_straight(index, line, ranks.order),
+        hot=matched if play.column is None else 0,
+        hot_cross=matched if play.column is not None else 0,
+        single=single,
+        eleven=far if ranks.elevens[index] >> far.index & 1 else None,
+    )
+
+
+def _straight(index: int, line: tuple[Card, ...], order: tuple[int, ...]) -> int:
+    """Return the length of the run that starts with the played card, or 0 below two."""
+    rank = order[index]
+    step = order[line[0].index] - rank
+    if step not in (1, -1):
+        return 0
+    length = 1
+    for card in line:
+        if order[card.index] != rank + step * length:
+            break
+        length += 1
+    return length
+
+
+def drawers(seat: int, sizes: Sequence[int], pile: int, *, partners: bool) -> list[int]:
+    """Return the seats that draw a card for this seat's eleven, clockwise from its left."""
+    seats = len(sizes)
+    opponents = [(seat - 1 + step) % seats + 1 for step in range(1, seats)]
+    if partners:
+        opponents = opponents[::2]
+    elif seats == 4:
+        fewest = min(sizes[other - 1] for other in opponents)
+        opponents = [other for other in opponents if sizes[other - 1] == fewest]
+    return opponents[:pile]
+
+
+def left_value(cards: Sequence[Card]) -> int:
+    """Return what cards left in a hand are worth to a seat that went out."""
+    return sum(_LEFT.get(card.rank, 2) for card in cards)
+
+
+_LEFT: Final = {Rank.ACE: 1, Rank.CROWN: 1, Rank.PAWN: 3, Rank.COURT: 3, Rank.EXCUSE: 0}
