@@ -6,6 +6,7 @@ Needs fontTools, which nothing else here does: the results are committed. Run it
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from importlib import import_module
@@ -32,7 +33,9 @@ def make(folder: Path) -> None:
         "ranks": _outlines(folder / "DejaVuSans-Bold.ttf", RANKS),
         "names": _outlines(folder / "DejaVuSans.ttf", NAMES),
     }
-    text = json.dumps(outlines, indent=0, sort_keys=True)
+    # One letter a line, so that a change can be read.
+    text = json.dumps(outlines, indent=0).replace("[\n", "[").replace(',\n"m', ', "m')
+    text = text.replace("\n]", "]").replace(',\n""]', ', ""]')
     (HERE / "glyphs.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -88,10 +91,7 @@ def _steps(command: str, points: Any) -> list[tuple[str, list[tuple[float, float
         return [("l", list(points))]
     # TrueType leaves out the points midway between two control points.
     controls, end = list(points[:-1]), points[-1]
-    middles = [
-        ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-        for a, b in zip(controls, controls[1:], strict=False)
-    ]
+    middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in itertools.pairwise(controls)]
     ends = [*middles, end]
     return [("q", [control, to]) for control, to in zip(controls, ends, strict=True)]
 
