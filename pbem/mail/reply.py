@@ -1,0 +1,193 @@
+"""Reading a reply: which lines of its text are commands, and what is said to the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from engine.errors import Ambiguous, IllegalMove
+from pbem.mail.commands import (
+    CODE,
+    Command,
+    Commands,
+    NoSuchNumber,
+    invitation_commands,
+    is_weak,
+    turn_commands,
+    word_commands,
+)
+from pbem.mail.lines import (
+    LINE,
+    Letter,
+    clean,
+    header_lines,
+    is_banner,
+    is_divider,
+    is_quoted,
+    is_signature,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "Command",
+    "NoSuchNumber",
+    "Reply",
+    "clean",
+    "invitation_commands",
+    "is_weak",
+    "read",
+    "turn_commands",
+    "word_commands",
+]
+
+SEEN: Final = 120  # characters of a line that are shown back to its writer
+
+_SAY: Final = re.compile(r"[\s*_]*(?:say|dire|dis)[*_]*\s?[:：][*_]*\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reply asks for.
+
+    ``ambiguous`` holds the readings to choose from; then there are no commands.
+    ``refused`` are well-formed moves that are not legal, each with the reason; those of
+    them that follow the last command are in ``then``, as they may be legal once it is
+    done. ``unreadable`` is what was seen if nothing of it could be read, or empty.
+    """
+
+    commands: tuple[str, ...] = ()
+    say: str | None = None
+    ambiguous: tuple[str, ...] = ()
+    unreadable: str | None = None
+    refused: tuple[tuple[str, str], ...] = ()
+    then: tuple[str, ...] = ()
+
+
+def read(text: str, *, sent: str | None, command: Commands) -> Reply:
+    """Return what the text of a reply asks for; ``sent`` is the letter it answers, if known.
+
+    A line counts only as a whole. Zone 1 runs to the first line that is quoted, ours or a
+    reply header; what lies below is looked at only if nothing in zone 1 is a command.
+    """
+    lines = [line[:LINE] for line in text.splitlines()]
+    own = tuple(_own_lines(lines, Letter(sent)))
+    say = "\n".join(line.text for line in own if line.said).strip() or None
+    typed = [line for line in own if not line.said]
+    top = _read_zone([line for line in typed if not line.below], command)
+    found = top if top.is_something else _read_zone([line for line in typed if line.below], command)
+    return found.reply(say, next((line.text.strip() for line in typed), ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that its writer typed, as far as one can tell."""
+
+    text: str
+    below: bool
+    first: bool
+    said: bool
+
+
+def _own_lines(lines: Sequence[str], letter: Letter) -> Iterator[_Line]:
+    """Yield the lines that are neither quoted, nor ours, nor headers, nor a signature."""
+    below = saying = signed = seen = banner = False
+    headers, fresh, at = 0, True, 0
+    while at < len(lines):
+        line, here = lines[at], at
+        at += 1
+        if not line.strip() or not clean(line):
+            banner = False
+            if saying:
+                yield _Line("", below, first=False, said=True)
+            continue
+        if not seen and (banner or is_banner(line) or (here and is_divider(line) and not headers)):
+            banner = not is_divider(line)
+            continue
+        first, seen = not seen, True
+        spoken = _SAY.match(line)
+        header = 0 if spoken else header_lines(lines, here)
+        if is_quoted(line) or (_is_ours(line, letter, first=first) and not spoken):
+            below, saying, signed, fresh = True, False, False, True
+        elif header:
+            # A second header inside the mail stands over an older one: a move in it is old.
+            headers += fresh
+            if headers > 1:
+                return
+            below, saying, signed, fresh = True, False, False, False
+            at = here + header
+        elif is_signature(line):
+            saying, signed = False, True
+        elif not signed:
+            fresh = True
+            saying = saying or spoken is not None
+            yield _Line(line[spoken.end() :] if spoken else line, below, first, saying)
+
+
+def _is_ours(line: str, letter: Letter, *, first: bool) -> bool:
+    # What somebody typed at the very top may well stand in our list, as a number does.
+    if first and len(line.split()) < 3 and not letter.begins(line):
+        return False
+    return letter.has(line)
+
+
+@dataclass(slots=True)
+class _Zone:
+    """What was found in one zone, in its order."""
+
+    commands: list[Command] = field(default_factory=list)
+    readings: list[tuple[str, ...]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    then: list[str] = field(default_factory=list)
+
+    @property
+    def is_something(self) -> bool:
+        return bool(self.commands or self.readings or self.refused)
+
+    def reply(self, say: str | None, seen: str) -> Reply:
+        unreadable = None if self.is_something or say else seen[:SEEN]
+        refused = tuple(self.refused)
+        choice = self._contradiction()
+        if choice:
+            return Reply(say=say, ambiguous=choice, refused=refused)
+        texts = tuple(dict.fromkeys(command.text for command in self.commands))
+        return Reply(texts, say, (), unreadable, refused, tuple(self.then))
+
+    def _contradiction(self) -> tuple[str, ...]:
+        """Return the readings between which the lines leave a choice; empty if none."""
+        choice: list[str] = []
+        answers: dict[str, list[str]] = {}
+        for command in self.commands:
+            answers.setdefault(command.question, []).append(command.text)
+        for texts in answers.values():
+            if len(set(texts)) > 1:
+                choice += texts
+        clear = {command.text for command in self.commands}
+        for readings in self.readings:
+            # One of the readings may stand in clear on another line.
+            if len(clear & set(readings)) != 1 or len(clear) != 1:
+                choice += [*clear, *readings]
+        return tuple(dict.fromkeys(choice))
+
+
+def _read_zone(lines: Sequence[_Line], command: Commands) -> _Zone:
+    zone = _Zone()
+    for line in lines:
+        counts = line.first or not is_weak(line.text)
+        try:
+            found = command(line.text)
+        except Ambiguous as error:
+            if counts:
+                zone.readings.append(error.readings)
+        except IllegalMove as error:
+            if counts:
+                zone.refused.append((line.text.strip()[:SEEN], str(error)))
+            if counts and CODE.search(clean(line.text)):
+                zone.then.append(line.text.strip())
+        else:
+            if found is not None and (line.first or not found.weak):
+                zone.commands.append(found)
+                zone.then.clear()
+    return zone
