@@ -19,7 +19,7 @@ from pbem import deadlines, post
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
 from pbem.models import Match, Move, Note, Seat, Status, Turn
-from pbem.table import Table, load
+from pbem.table import Table, in_joining_order, load
 
 # Plays for whoever lets their time run out.
 HOUSE = "greedy"
@@ -42,7 +42,7 @@ class Receipt:
 
 def start(match: Match, *, now: datetime) -> None:
     """Seat everybody, deal, and ask the first seat. The caller holds the transaction."""
-    joined = list(match.seats)
+    joined = in_joining_order(match)
     order = list(range(len(joined)))
     if match.draws_seats:
         phrases = [seat.phrase for seat in joined]
@@ -145,31 +145,28 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     )
     if closed.rowcount != 1:
         raise StaleMove
-    text = table.game.format(move)
-    events = table.game.step(table.state, turn.seat, move)
+    after = table.after(turn.seat, move)
     match = table.match
-    match.ply += 1
-    match.scores = list(table.scores)
+    match.ply = after.ply
+    match.scores = list(after.scores)
     row = Move(
         match_id=match.id,
-        ply=match.ply,
+        ply=after.ply,
         turn_id=turn.id,
         seat=turn.seat,
-        text=text,
+        text=table.game.format(move),
         scores=match.scores,
         by=by,
         at=now,
     )
     db.session.add(row)
-    db.session.flush()
-    db.session.expire(match, ["moves"])
-    after = load(match)
     post.drop_notices(turn)
     if by == "reply":
         post.receipt(after, turn, now=now)
     if by == "timeout":
         post.house_played(after, turn, now=now)
     _settle(after, now=now)
+    events = after.plies[-1].events
     return Receipt(match, row, events, repeated=False, again=_open_turn(match, turn.seat))
 
 

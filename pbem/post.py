@@ -42,7 +42,8 @@ def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
 def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
     """Tell a player why their mail was not done, with the moves again.
 
-    ``about`` may hold ``reason``, ``line``, ``readings`` and ``saw``.
+    ``about`` holds ``why`` (illegal, ambiguous, unreadable or stranger) and may hold the
+    ``line`` that was read, the ``reason`` in words and the ``readings``.
     """
     if seat.player is not None:
         _queue("not_done", seat.player, now, match=turn.match, seat=seat, turn=turn, about=about)

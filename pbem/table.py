@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine import GAMES, deal
 from engine.game import Event, Game, Outcome, Scores, View
 from engine.game import Seat as SeatNumber
-from engine.record import Decision, Ply, Record, replay
+from engine.record import Decision, Ply, Record
+from engine.record import replay as play_again
 from pbem.models import Match, Move, Seat, Status
 
 
@@ -53,13 +54,20 @@ class Table:
         view: View = self.game.view(self.state, seat)
         return view
 
+    def after(self, seat: SeatNumber, move: Any) -> Table:
+        """Return the table one move later; raises RulesError if the move is not legal."""
+        state, events = self.game.apply(self.state, seat, move)
+        text = self.game.format(move)
+        ply = Ply(self.ply + 1, seat, text, events, self.game.scores(state))
+        return replace(self, state=state, plies=(*self.plies, ply))
+
 
 def load(match: Match, *, ply: int | None = None) -> Table:
     """Replay a started match, up to a ply or to its last move."""
     seats = tuple(sorted(match.seats, key=lambda seat: seat.number or 0))
     moves: Sequence[Move] = match.moves if ply is None else match.moves[:ply]
     game = GAMES[match.game]
-    played = replay(
+    played = play_again(
         game, deal_key(match, seats), len(seats), match.options, [(m.seat, m.text) for m in moves]
     )
     return Table(match, game, seats, played.state, played.opening, played.plies)
@@ -70,11 +78,16 @@ def deal_key(match: Match, seats: Sequence[Seat]) -> bytes:
     return deal.deal_key(match.server_key, match.code, [seat.phrase for seat in seats])
 
 
+def in_joining_order(match: Match) -> list[Seat]:
+    """Return a full table's seats in the order in which their players sat down."""
+    return sorted(match.seats, key=lambda seat: (seat.joined_at or match.opened_at, seat.place))
+
+
 def record(match: Match) -> Record:
     """Return the match's record; one that still runs keeps its secrets."""
     seats = tuple(sorted(match.seats, key=lambda seat: seat.number or 0))
     over = match.status == Status.OVER
-    joined = sorted(seats, key=lambda seat: seat.place)
+    joined = in_joining_order(match)
     return Record(
         game=match.game,
         id=match.code,

@@ -73,6 +73,13 @@ def card_name(which: Card) -> str:
     return gettext("the %(card)s", card=which.name.removeprefix("The "))
 
 
+def card_line(which: Card) -> str:
+    """Return all that is printed on a card: "9 of Leaves and Knots, the Merchant"."""
+    if which.rank in (Rank.ACE, Rank.EXCUSE):
+        return card_title(which)
+    return f"{card_title(which)}, {card_name(which)}"
+
+
 def card_title(which: Card) -> str:
     """Return what a card is: "9 of Leaves and Knots"."""
     rank = gettext(_RANKS[which.rank]) if which.rank in _RANKS else which.rank.value

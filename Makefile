@@ -1,0 +1,43 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test check fix golden catalogs clean
+
+help: ## print the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+$(BIN)/pbem: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable .
+	touch $(BIN)/pbem
+
+$(VENV)/tests: $(BIN)/pbem
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $(VENV)/tests
+
+demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
+	@$(BIN)/pbem demo
+
+test: $(VENV)/tests ## run all tests
+	$(BIN)/pytest -n auto --dist worksteal
+
+check: $(VENV)/tests ## format, lint, types, layers, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict engine pbem
+	PYTHONPATH=. $(BIN)/lint-imports
+	$(BIN)/pytest -n auto --dist worksteal
+
+fix: $(VENV)/tests ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+catalogs: $(VENV)/tests ## collect the words for people and compile their translations
+	$(BIN)/pybabel -q extract -F babel.cfg -k N_ -k say -k 'count:2,3' --no-location --sort-output --project=pbem -o pbem/translations/messages.pot .
+	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --no-wrap -i pbem/translations/messages.pot -d pbem/translations
+	$(BIN)/pybabel -q compile -d pbem/translations
+
+clean: ## remove what was installed and made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

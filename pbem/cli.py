@@ -1,0 +1,50 @@
+"""The console command `pbem`: one sub-command for each thing a host or a player runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pbem.commands import CannotRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Each command with the module that does it and a line for --help. The modules are
+# imported when they are run: simulate and verify start without the web stack.
+COMMANDS = {
+    "demo": ("pbem.commands.demo", "play a whole game on this machine, mailbox included"),
+    "serve": ("pbem.commands.serve", "serve the pages; --with-worker keeps time as well"),
+    "worker": ("pbem.commands.worker", "keep time: send letters, take mail in, mind deadlines"),
+    "simulate": ("pbem.commands.simulate", "let bots play and print a record a line"),
+    "verify": ("pbem.commands.verify", "check records alone: deal, moves, scores, outcome"),
+    "inbox": ("pbem.commands.inbox", "take one mail from standard input, for a mail server's pipe"),
+    "audit": ("pbem.commands.audit", "replay every running game and check the promises"),
+    "doctor": ("pbem.commands.doctor", "check the settings, the database and the ways of the mail"),
+    "db": ("pbem.commands.db", "bring the database to the code's version"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    parser = argparse.ArgumentParser(
+        prog="pbem",
+        description="Slow card games by mail.",
+        epilog="\n".join(f"  {name:9} {line}" for name, (_, line) in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="command", help="see below")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parsed = parser.parse_args(arguments)
+    module, line = COMMANDS[parsed.command]
+    run: Callable[[argparse.ArgumentParser, Sequence[str]], int] = import_module(module).run
+    command = argparse.ArgumentParser(prog=f"pbem {parsed.command}", description=f"{line}.")
+    try:
+        return run(command, parsed.rest)
+    except (CannotRun, OSError) as error:
+        # A wrong setting, a port in use, a database that is not there: words, no traceback.
+        print(f"pbem {parsed.command}: {error}", file=sys.stderr)
+        return 1

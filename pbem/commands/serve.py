@@ -1,0 +1,37 @@
+"""`pbem serve`: the pages, and with --with-worker the whole server in one process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.commands.setup import application, log_to_stderr
+from pbem.commands.until import until_stopped
+from pbem.ext import settings
+from pbem.web.server import PageServer
+from pbem.worker import Worker
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+
+
+def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
+    """Serve until it is told to stop."""
+    parser.add_argument(
+        "--with-worker", action="store_true", help="keep time in this process too (one machine)"
+    )
+    parsed = parser.parse_args(arguments)
+    log_to_stderr()
+    app = application()
+    with app.app_context():
+        site = settings()
+    server = PageServer(app, site.bind_host, site.bind_port)
+    worker = Worker(app) if parsed.with_worker else None
+    if worker is not None:
+        worker.start()
+    server.start()
+    until_stopped()
+    server.stop()
+    if worker is not None:
+        worker.stop()
+    return 0

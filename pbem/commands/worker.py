@@ -1,0 +1,24 @@
+"""`pbem worker`: the process that keeps time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.commands.setup import application, log_to_stderr
+from pbem.commands.until import until_stopped
+from pbem.worker import Worker
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+
+
+def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
+    """Work until it is told to stop."""
+    parser.parse_args(arguments)
+    log_to_stderr()
+    worker = Worker(application())
+    worker.start()
+    until_stopped()
+    worker.stop()
+    return 0

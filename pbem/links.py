@@ -1,0 +1,63 @@
+"""The server's own addresses: links into its pages, and addresses that take replies."""
+
+from __future__ import annotations
+
+from pbem.ext import settings, tokens
+from pbem.models import Match, Seat, Turn
+from pbem.tokens import Named
+
+
+class Links:
+    """Makes whole links; only the configured address ever stands in them."""
+
+    def __init__(self) -> None:
+        """Take the running application's settings and keys."""
+        self._site = settings()
+        self._tokens = tokens()
+        self._base = self._site.base_url.rstrip("/")
+
+    def sign_in(self, token: str) -> str:
+        """Return the link that signs a player in."""
+        return f"{self._base}/sign-in/{token}"
+
+    def invitation(self, seat: Seat) -> str:
+        """Return the link to sit down or decline at a reserved seat."""
+        return f"{self._base}/i/{self._tokens.link('invitation', seat.id)}"
+
+    def join(self, match: Match) -> str:
+        """Return the link that may be shared, to any free seat of a table."""
+        return f"{self._base}/j/{self._tokens.link('join', match.id)}"
+
+    def seat(self, seat: Seat) -> str:
+        """Return a seat's own link, to what it knows and may do now."""
+        return f"{self._base}/s/{self._tokens.link('seat', seat.id)}"
+
+    def move(self, turn: Turn, n: int) -> str:
+        """Return the link to the n-th move of a turn."""
+        return f"{self._base}/m/{self._tokens.link('move', turn.id, n)}"
+
+    def match(self, match: Match) -> str:
+        """Return a table's page; it may be shared and holds no token."""
+        return f"{self._base}/g/{match.code}"
+
+    def reply(self, named: Named, number: int) -> str:
+        """Return the address that takes replies about a turn or a seat."""
+        return self._address(self._site.reply_local, named, number)
+
+    def bounce(self, letter_id: int) -> str:
+        """Return a letter's envelope sender, where it comes back to if it can't arrive."""
+        return self._address(self._site.bounce_local, Named.LETTER, letter_id)
+
+    def _address(self, local: str, named: Named, number: int) -> str:
+        token = self._tokens.address(named, number)
+        return f"{local}{self._site.separator}{token}@{self._site.mail_domain}"
+
+
+def token_in(address: str) -> str | None:
+    """Return the token of one of our reply or envelope addresses, or None."""
+    site = settings()
+    local, _, domain = address.strip().strip("<>").lower().rpartition("@")
+    name, separator, token = local.partition(site.separator)
+    if domain != site.mail_domain.lower() or not separator:
+        return None
+    return token if name in (site.reply_local, site.bounce_local) else None

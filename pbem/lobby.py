@@ -1,0 +1,306 @@
+"""Use cases before play: opening a table, inviting, sitting down, declining, starting."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sqlalchemy import select
+
+from engine import GAMES, deal
+from engine.bots import BOTS
+from pbem import deadlines, play, post
+from pbem.config import LANGUAGES
+from pbem.errors import (
+    BadAddress,
+    BadPace,
+    BadPhrase,
+    BadSeats,
+    BadZone,
+    SeatedAlready,
+    SeatTaken,
+    TableClosed,
+)
+from pbem.ext import db, settings, writing
+from pbem.models import Match, Player, Seat, Status
+
+MOST_NAME: Final = 40  # characters
+# Strict on purpose: an address that a header could misread is refused in words.
+_ADDRESS: Final = re.compile(
+    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+)
+_CODE_FIRST: Final = (
+    "amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy"
+    " hidden high idle kind late light little long merry mild misty modest noble old open pale"
+    " patient plain proud quick quiet rapid rare red ripe round shy silent silver slow small"
+    " soft still sunny sweet tall tidy velvet warm white wide wild wise young"
+).split()
+_CODE_SECOND: Final = (
+    "anchor apple arrow barley basket bay beacon bell birch bridge brook canal candle castle"
+    " cedar chapel cherry clover coast copper corner dune ember falcon feather fern ferry field"
+    " forest fountain garden gate glade harbour harvest hazel heron hill inn island ivory lake"
+    " lantern lark maple market meadow mill moor orchard otter pebble pine plum pond quarry"
+    " reed ridge river robin rose sail sparrow spring stone swan tower valley village willow"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Chair:
+    """What a table's opener wants of one seat: a bot, an address, or (neither) left open."""
+
+    bot: str | None = None
+    address: str | None = None
+
+
+def open_table(
+    opener: Player,
+    game_name: str,
+    chairs: Sequence[Chair],
+    options: Mapping[str, object],
+    *,
+    pace_hours: int = deadlines.DEFAULT_PACE,
+    draws_seats: bool = False,
+    phrase: str = "",
+    now: datetime,
+) -> Match:
+    """Open a table at which the opener takes the first place and the chairs follow.
+
+    Raises BadOption, BadSeats, BadPace, BadPhrase or BadAddress; nothing is stored then.
+    """
+    game = GAMES[game_name]
+    checked = game.check_options(1 + len(chairs), options)
+    if not deadlines.LEAST_PACE <= pace_hours <= deadlines.MOST_PACE:
+        raise BadPace
+    wanted = [_checked_chair(chair) for chair in chairs]
+    invited = [chair.address for chair in wanted if chair.address]
+    if len({opener.address, *invited}) != 1 + len(invited):
+        raise BadSeats("each person has one seat: give every address once, and not your own")
+    server_key = secrets.token_bytes(32)
+    with writing():
+        match = Match(
+            code=_new_code(),
+            game=game_name,
+            options=checked,
+            opener_id=opener.id,
+            draws_seats=draws_seats,
+            server_key=server_key,
+            commitment=deal.commitment(server_key),
+            pace_hours=pace_hours,
+            opened_at=now,
+        )
+        match.seats.append(_opener_seat(opener, _phrase(phrase), now=now))
+        match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
+        db.session.add(match)
+        db.session.flush()
+        for seat in match.seats:
+            if seat.invited:
+                post.invitation(seat, db.session.get_one(Player, opener.id), now=now)
+        _start_if_full(match, now=now)
+    return match
+
+
+def sit(
+    seat_id: int, *, name: str, phrase: str, language: str, zone: str, now: datetime
+) -> tuple[Match, Player]:
+    """Seat the person whom the seat was reserved for; the last one starts the match.
+
+    Sitting down twice changes nothing. Raises TableClosed, SeatTaken, SeatedAlready,
+    BadPhrase or BadZone.
+    """
+    phrase, zone = _phrase(phrase), _zone(zone)
+    with writing():
+        seat = _locked(seat_id)
+        if seat.player is not None and seat.player.address == seat.invited:
+            return seat.match, seat.player
+        if seat.match.status != Status.OPEN:
+            raise TableClosed
+        if seat.is_filled or seat.invited is None:
+            raise SeatTaken
+        player = find_player(seat.invited) or new_player(
+            seat.invited, name=name, language=language, zone=zone, now=now
+        )
+        _take(seat, player, phrase, name=name, now=now)
+        _start_if_full(seat.match, now=now)
+        return seat.match, player
+
+
+def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
+    """Seat a player at the first place that is free for anybody.
+
+    Raises TableClosed, SeatTaken (all places are gone), SeatedAlready or BadPhrase.
+    """
+    phrase = _phrase(phrase)
+    with writing():
+        match = _locked_match(match_id)
+        if any(seat.player_id == player.id for seat in match.seats):
+            raise SeatedAlready
+        seat = _free_seat(match)
+        _take(seat, db.session.get_one(Player, player.id), phrase, name=player.name, now=now)
+        _start_if_full(match, now=now)
+        return match
+
+
+def reserve(match_id: int, address: str, *, now: datetime) -> None:
+    """Hold a free place for an address and mail it the invitation, which proves it.
+
+    Raises BadAddress, TableClosed, SeatTaken or SeatedAlready.
+    """
+    address = clean_address(address)
+    with writing():
+        match = _locked_match(match_id)
+        if any(seat.invited == address for seat in match.seats):
+            raise SeatedAlready("this address has its invitation already; look in its mailbox")
+        if any(seat.player and seat.player.address == address for seat in match.seats):
+            raise SeatedAlready
+        seat = _free_seat(match)
+        seat.invited = address
+        post.invitation(seat, match.opener, now=now)
+
+
+def decline(seat_id: int, *, now: datetime) -> Match:
+    """Give back a reserved place; the opener is told and the place is free for anybody.
+
+    Declining twice changes nothing. Raises SeatTaken if the person sat down before.
+    """
+    with writing():
+        seat = _locked(seat_id)
+        if seat.is_filled:
+            raise SeatTaken("you sit at this table already; resign there if you must leave")
+        if seat.invited is not None:
+            post.declined(seat.match, seat.invited, now=now)
+            seat.invited = None
+        return seat.match
+
+
+def find_player(address: str) -> Player | None:
+    """Return the player of an address, if there is one."""
+    return db.session.scalar(select(Player).where(Player.address == address))
+
+
+def new_player(address: str, *, name: str, language: str, zone: str, now: datetime) -> Player:
+    """Add a player; an empty name becomes the part of the address before the @."""
+    player = Player(
+        address=address,
+        name=clean_name(name) or clean_name(address.split("@")[0]),
+        language=language if language in LANGUAGES else settings().language,
+        zone=_zone(zone),
+        created_at=now,
+    )
+    db.session.add(player)
+    db.session.flush()
+    return player
+
+
+def sign_up(address: str, *, now: datetime) -> None:
+    """Mail an address the link that signs it in; a new address becomes a player."""
+    address = clean_address(address)
+    with writing():
+        player = find_player(address) or new_player(
+            address, name="", language=settings().language, zone=settings().zone, now=now
+        )
+        post.sign_in(player, now=now)
+
+
+def clean_address(text: str) -> str:
+    """Return an address in the one form that we store; raises BadAddress."""
+    address = text.strip().lower()
+    local, _, domain = address.rpartition("@")
+    try:
+        domain = domain.encode("idna").decode()
+    except UnicodeError:
+        raise BadAddress from None
+    address = f"{local}@{domain}"
+    if len(address) > 254 or len(local) > 64 or not _ADDRESS.fullmatch(address):
+        raise BadAddress
+    if domain == settings().mail_domain.lower():
+        # A player at our own address would let the server talk to itself.
+        raise BadAddress("letters of this server can't be answered by itself; give your own")
+    return address
+
+
+def clean_name(text: str) -> str:
+    """Return a name on one line, without control characters, of at most 40 characters."""
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(printable.split())[:MOST_NAME].strip()
+
+
+def _checked_chair(chair: Chair) -> Chair:
+    if chair.bot is not None and chair.bot not in BOTS:
+        raise BadSeats(f"there is no bot called {chair.bot!r}; there is {', '.join(BOTS)}")
+    return Chair(chair.bot, clean_address(chair.address) if chair.address else None)
+
+
+def _opener_seat(opener: Player, phrase: str, *, now: datetime) -> Seat:
+    return Seat(place=1, player_id=opener.id, name=opener.name, phrase=phrase, joined_at=now)
+
+
+def _seat(place: int, chair: Chair, *, now: datetime) -> Seat:
+    if chair.bot is None:
+        return Seat(place=place, invited=chair.address)
+    return Seat(place=place, bot=chair.bot, name=f"Bot {place - 1}", joined_at=now)
+
+
+def _phrase(text: str) -> str:
+    try:
+        return deal.clean_phrase(text)
+    except ValueError:
+        raise BadPhrase from None
+
+
+def _zone(text: str) -> str:
+    try:
+        return ZoneInfo(text).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadZone from None
+
+
+def _new_code() -> str:
+    # The tail keeps a table that is not listed from being guessed.
+    tail = secrets.token_hex(3)
+    return f"{secrets.choice(_CODE_FIRST)}-{secrets.choice(_CODE_SECOND)}-{tail}"
+
+
+def _locked(seat_id: int) -> Seat:
+    seat = db.session.get_one(Seat, seat_id)
+    _locked_match(seat.match_id)
+    db.session.refresh(seat)
+    return seat
+
+
+def _locked_match(match_id: int) -> Match:
+    return db.session.scalars(
+        select(Match)
+        .where(Match.id == match_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).one()
+
+
+def _free_seat(match: Match) -> Seat:
+    if match.status != Status.OPEN:
+        raise TableClosed
+    for seat in match.seats:
+        if not seat.is_filled and seat.invited is None:
+            return seat
+    raise SeatTaken("all places at this table are taken or reserved")
+
+
+def _take(seat: Seat, player: Player, phrase: str, *, name: str, now: datetime) -> None:
+    if any(other.player_id == player.id for other in seat.match.seats):
+        raise SeatedAlready
+    seat.player = player
+    seat.name = clean_name(name) or player.name
+    seat.phrase = phrase
+    seat.joined_at = now
+
+
+def _start_if_full(match: Match, *, now: datetime) -> None:
+    db.session.flush()
+    if match.status == Status.OPEN and all(seat.is_filled for seat in match.seats):
+        play.start(match, now=now)

@@ -1,0 +1,256 @@
+"""The way in: mail is stored as it came, then read, done and answered.
+
+``take`` is the one function behind every way in. It stores and commits before anybody
+is told "taken"; reading happens afterwards, once, whoever does it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from engine.errors import RulesError
+from pbem import lobby, play, post
+from pbem.errors import PbemError
+from pbem.ext import db, tokens, writing
+from pbem.links import token_in
+from pbem.mail import letters, note, reply
+from pbem.models import Letter, Note, Seat, Turn
+from pbem.table import load
+from pbem.tokens import Named
+
+LEASE: Final = timedelta(minutes=2)
+BATCH: Final = 20  # notes claimed at once
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What the transport says of a mail: who gets it, and where it bounces to."""
+
+    recipient: str
+    return_path: str = ""
+
+
+def take(raw: bytes, envelope: Envelope, *, now: datetime) -> bool:
+    """Store a mail durably; returns False if this very mail was stored before."""
+    digest = note.digest(raw, envelope.recipient)
+    try:
+        with writing():
+            db.session.add(
+                Note(
+                    digest=digest,
+                    raw=raw,
+                    recipient=envelope.recipient[:320],
+                    return_path=envelope.return_path[:320],
+                    received_at=now,
+                )
+            )
+    except IntegrityError:
+        return False
+    return True
+
+
+def read_all(*, now: datetime) -> int:
+    """Read the notes that wait, in the order in which they came; returns how many."""
+    read = 0
+    while claimed := _claim(now):
+        for note_id in claimed:
+            _read_one(note_id, now=now)
+        read += len(claimed)
+    return read
+
+
+def _claim(now: datetime) -> Sequence[int]:
+    ids = (
+        select(Note.id)
+        .where(Note.read_at.is_(None), or_(Note.leased_until.is_(None), Note.leased_until < now))
+        .order_by(Note.received_at, Note.id)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    )
+    with writing():
+        claimed = db.session.scalars(
+            update(Note)
+            .where(Note.id.in_(ids))
+            .values(leased_until=now + LEASE)
+            .returning(Note.id)
+            .execution_options(synchronize_session=False)
+        ).all()
+    return sorted(claimed)
+
+
+def _read_one(note_id: int, *, now: datetime) -> None:
+    """Read one note; one that fails is kept and shown to the host, and the next is read."""
+    try:
+        _read(note_id, now=now)
+    except Exception:
+        _log.exception("note %s failed", note_id)
+        db.session.rollback()
+        _finish(note_id, "failed", "the server failed to read it; see the log", now=now)
+
+
+def _read(note_id: int, *, now: datetime) -> None:
+    row = db.session.get_one(Note, note_id)
+    try:
+        facts = note.read(row.raw)
+    except note.Unparseable as error:
+        _finish(note_id, "unparseable", str(error), now=now)
+        return
+    if facts.automatic is not None:
+        _finish(note_id, "automatic", facts.automatic, now=now)
+        return
+    named = _named([row.recipient, *facts.recipients])
+    if named is None:
+        _finish(note_id, "unknown", "no address of it holds a token of ours", now=now)
+        return
+    kind, number = named
+    if kind is Named.SEAT:
+        _answer_invitation(note_id, db.session.get_one(Seat, number), facts, now=now)
+    else:
+        turn = db.session.get_one(Turn, number)
+        _answer_turn(note_id, turn, facts, now=now)
+
+
+def _named(addresses: Sequence[str]) -> tuple[Named, int] | None:
+    """Return the turn or seat that the first of our tokens names.
+
+    People also answer to the envelope address; its letter knows what it was about.
+    """
+    for address in addresses:
+        token = token_in(address)
+        named = None if token is None else tokens().read_address(token)
+        if named is None:
+            continue
+        if named[0] is not Named.LETTER:
+            return named
+        letter = db.session.get(Letter, named[1])
+        if letter is not None and letter.turn_id is not None:
+            return Named.TURN, letter.turn_id
+        if letter is not None and letter.kind == "invitation" and letter.seat_id is not None:
+            return Named.SEAT, letter.seat_id
+    return None
+
+
+def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
+    seat = play.seat_of(turn)
+    if seat.player is None or facts.sender != seat.player.address:
+        _refuse(note_id, turn, {"why": "stranger"}, "the sender is not the seat's", now=now)
+        return
+    if turn.closed_at is not None:
+        _repeat_or_tell(note_id, turn, facts, now=now)
+        return
+    table = load(turn.match, ply=turn.ply)
+    commands = reply.turn_commands(table.game, table.view(turn.seat))
+    read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
+    if len(read.commands) == 1 and not read.ambiguous:
+        _make_move(note_id, turn, read.commands[0], now=now)
+        return
+    about = _why_not(read, facts.text)
+    _refuse(note_id, turn, about, about["why"], now=now)
+
+
+def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
+    try:
+        play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
+    except RulesError as error:
+        about = {"why": "illegal", "line": text, "reason": str(error)}
+        _refuse(note_id, turn, about, "illegal", now=now)
+    except PbemError as error:
+        _stands(note_id, turn, str(error), now=now)
+
+
+def _repeat_or_tell(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
+    """Answer a mail about a turn that is over: the same move again needs no words."""
+    before = load(turn.match, ply=turn.ply)
+    commands = reply.turn_commands(before.game, before.view(turn.seat))
+    read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
+    if len(read.commands) == 1 and not read.ambiguous:
+        _make_move(note_id, turn, read.commands[0], now=now)
+    else:
+        _stands(note_id, turn, "the turn is over", now=now)
+
+
+def _why_not(read: reply.Reply, text: str) -> dict[str, object]:
+    """Return what a not_done letter says about a reply that gave no single move."""
+    if read.ambiguous:
+        return {"why": "ambiguous", "readings": list(read.ambiguous)}
+    if len(read.commands) > 1:
+        return {"why": "ambiguous", "readings": list(read.commands)}
+    if read.refused:
+        line, reason = read.refused[0]
+        return {"why": "illegal", "line": line, "reason": reason}
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return {"why": "unreadable", "line": first[:80]}
+
+
+def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
+    if facts.sender != seat.invited:
+        _finish(note_id, "stranger", "the sender is not the one who was invited", now=now)
+        return
+    read = reply.read(facts.text, sent=None, command=reply.invitation_commands())
+    if read.commands == ("sit",):
+        opener = seat.match.opener
+        try:
+            lobby.sit(
+                seat.id, name="", phrase="", language=opener.language, zone=opener.zone, now=now
+            )
+        except PbemError as error:
+            _finish(note_id, "not done", str(error), now=now)
+            return
+        _finish(note_id, "sat down", None, now=now)
+    elif read.commands == ("decline",):
+        lobby.decline(seat.id, now=now)
+        _finish(note_id, "declined", None, now=now)
+    else:
+        with writing():
+            post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
+        _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
+
+
+def _sent_words(turn: Turn) -> str | None:
+    """Return the words of the turn's own letter, to tell them from the reply's."""
+    letter = db.session.scalar(
+        select(Letter).where(Letter.turn_id == turn.id, Letter.kind == "your_turn")
+    )
+    return None if letter is None else letters.words_of(letter)
+
+
+def _refuse(
+    note_id: int, turn: Turn, about: dict[str, object], reason: str, *, now: datetime
+) -> None:
+    """Tell the seat's player what was not done and why, and close the note."""
+    with writing():
+        turn = db.session.get_one(Turn, turn.id)
+        if turn.closed_at is None:
+            post.not_done(turn, play.seat_of(turn), about, now=now)
+        _close(note_id, "not done", reason, turn_id=turn.id, now=now)
+
+
+def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
+    with writing():
+        turn = db.session.get_one(Turn, turn.id)
+        post.stands(turn, play.seat_of(turn), now=now)
+        _close(note_id, "too late", reason, turn_id=turn.id, now=now)
+
+
+def _finish(note_id: int, verdict: str, reason: str | None, *, now: datetime) -> None:
+    with writing():
+        _close(note_id, verdict, reason, now=now)
+
+
+def _close(
+    note_id: int, verdict: str, reason: str | None, *, now: datetime, turn_id: int | None = None
+) -> None:
+    db.session.execute(
+        update(Note)
+        .where(Note.id == note_id)
+        .values(read_at=now, verdict=verdict, reason=reason, turn_id=turn_id)
+    )

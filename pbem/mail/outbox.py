@@ -1,0 +1,191 @@
+"""The way out: letters are claimed with a lease, checked, rendered, sent and marked.
+
+Nothing here runs inside a transaction that writes a match, nor in a web request.
+"""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from flask import current_app
+from sqlalchemy import and_, or_, select, update
+
+from pbem.ext import db, writing
+from pbem.links import Links
+from pbem.mail import letters
+from pbem.mail.smtp import CutOff, Parcel, PatientConnection
+from pbem.models import Letter, LetterState
+
+if TYPE_CHECKING:
+    from pbem.mail.smtp import Postman
+
+BATCH: Final = 20  # letters claimed at once
+# A worker that died holds its letters no longer than this.
+LEASE: Final = timedelta(minutes=5)
+# The gaps between the tries; the last one repeats until GIVE_UP.
+GAPS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
+GIVE_UP: Final = timedelta(days=2)
+# After a line lost behind the final dot: once more, when a copy is no longer likely.
+UNKNOWN_GAP: Final = timedelta(hours=6)
+
+_log = logging.getLogger(__name__)
+
+
+def send_due(*, now: datetime) -> int:
+    """Send the letters that are due, over one connection; returns how many went out."""
+    sent = 0
+    while claimed := _claim(now):
+        true = [letter_id for letter_id in claimed if _still_true(letter_id)]
+        if true:
+            sent += _send_all(true, now=now)
+        if len(claimed) < BATCH:
+            break
+    return sent
+
+
+def _claim(now: datetime) -> Sequence[int]:
+    """Lease due letters to this worker; those of a worker that died are due again."""
+    due = or_(
+        and_(
+            Letter.state.in_((LetterState.QUEUED, LetterState.RETRY, LetterState.UNKNOWN)),
+            Letter.due_at <= now,
+        ),
+        and_(Letter.state == LetterState.SENDING, Letter.leased_until < now),
+    )
+    ids = (
+        select(Letter.id)
+        .where(due)
+        .order_by(Letter.due_at, Letter.id)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    )
+    with writing():
+        claimed = db.session.scalars(
+            update(Letter)
+            .where(Letter.id.in_(ids))
+            .values(
+                state=LetterState.SENDING,
+                leased_until=now + LEASE,
+                attempts=Letter.attempts + 1,
+            )
+            .returning(Letter.id)
+            .execution_options(synchronize_session=False)
+        ).all()
+    return sorted(claimed)
+
+
+def _still_true(letter_id: int) -> bool:
+    if letters.is_true(db.session.get_one(Letter, letter_id)):
+        return True
+    _mark(letter_id, state=LetterState.STALE)
+    return False
+
+
+def _send_all(ids: Sequence[int], *, now: datetime) -> int:
+    """Send claimed letters; what a lost connection leaves is tried again later."""
+    postman: Postman = current_app.extensions["pbem.postman"]
+    waiting = list(ids)
+    sent = 0
+    try:
+        with postman.connect() as connection:
+            while waiting:
+                sent += _send(waiting[0], connection, now=now)
+                waiting.pop(0)
+    except (smtplib.SMTPException, OSError) as error:
+        _log.warning("the relay cannot be used now: %s", error)
+        for letter_id in waiting:
+            _retry(letter_id, _told(error), now=now)
+    return sent
+
+
+def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bool:
+    """Send one letter. Raises only when the connection is of no use to the next ones."""
+    letter = db.session.get_one(Letter, letter_id)
+    try:
+        content = letters.build(letter)
+    except Exception as error:
+        # One letter that can't be written must not keep the others.
+        _log.exception("letter %s cannot be written", letter_id)
+        _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}")
+        return False
+    # Nothing may stay open while we wait for the relay.
+    address = letter.address
+    db.session.rollback()
+    try:
+        connection.send(
+            Parcel(content, recipient=address), envelope_from=Links().bounce(letter_id)
+        )
+    except CutOff as error:
+        _unknown(letter_id, str(error), now=now)
+        raise smtplib.SMTPServerDisconnected(str(error)) from error
+    except smtplib.SMTPRecipientsRefused as error:
+        code, reason = next(iter(error.recipients.values()))
+        _refused(letter_id, code, reason, now=now)
+        return False
+    except smtplib.SMTPResponseException as error:
+        _refused(letter_id, error.smtp_code, error.smtp_error, now=now)
+        if error.smtp_code == _CLOSING:
+            raise
+        return False
+    _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None)
+    _log.info("letter %s sent", letter_id)
+    return True
+
+
+_CLOSING: Final = 421  # the relay says so before it hangs up
+
+
+def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
+    words = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+    if code < 500:
+        _retry(letter_id, f"{code} {words}", now=now)
+    else:
+        _mark(letter_id, state=LetterState.FAILED, error=f"{code} {words}"[:500])
+
+
+def _retry(letter_id: int, reason: str, *, now: datetime) -> None:
+    """Try a letter again after a growing gap, for two days in all."""
+    letter = db.session.get_one(Letter, letter_id)
+    if letter.state != LetterState.SENDING:
+        return  # a line that was lost behind the dot has its own state already
+    if now - letter.created_at > GIVE_UP:
+        _mark(letter_id, state=LetterState.FAILED, error=f"given up: {reason}"[:500])
+        return
+    gap = GAPS[min(letter.attempts, len(GAPS)) - 1]
+    _mark(letter_id, state=LetterState.RETRY, due_at=now + gap, error=reason[:500])
+
+
+def _unknown(letter_id: int, reason: str, *, now: datetime) -> None:
+    """Send once more, much later, under the same Message-ID; then leave it."""
+    letter = db.session.get_one(Letter, letter_id)
+    if letter.about.get("cut_off"):
+        _mark(letter_id, state=LetterState.FAILED, error=f"cut off twice: {reason}"[:500])
+        return
+    _mark(
+        letter_id,
+        state=LetterState.UNKNOWN,
+        due_at=now + UNKNOWN_GAP,
+        error=reason[:500],
+        about=letter.about | {"cut_off": True},
+    )
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, smtplib.SMTPResponseException):
+        words = error.smtp_error
+        return f"{error.smtp_code} {words.decode() if isinstance(words, bytes) else words}"
+    return str(error) or type(error).__name__
+
+
+def _mark(letter_id: int, **values: object) -> None:
+    with writing():
+        db.session.execute(
+            update(Letter)
+            .where(Letter.id == letter_id, Letter.state == LetterState.SENDING)
+            .values(leased_until=None, **values)
+            .execution_options(synchronize_session=False)
+        )

@@ -1,0 +1,18 @@
+"""The pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.web import errors, home, match, seat, security
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+
+def add_pages(app: Flask) -> None:
+    """Add all pages, their error pages and their headers."""
+    for blueprint in (home.pages, match.pages, seat.pages):
+        app.register_blueprint(blueprint)
+    errors.add_to(app)
+    security.add_to(app)

@@ -1,0 +1,15 @@
+"""Drawings within a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from engine.game import Layout, Phrase
+from pbem.tableau import svg
+
+
+def drawn(layout: Layout, *, say: Callable[[Phrase], str], title: str) -> Markup:
+    """Return a table's drawing, ready for a page; the drawing escapes what it is told."""
+    return Markup(svg(layout, say=say, title=title))  # noqa: S704

@@ -1,0 +1,77 @@
+"""What people see when something is not there or went wrong: words, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import TYPE_CHECKING
+
+from flask import render_template
+from flask_babel import gettext
+from sqlalchemy.exc import NoResultFound
+from werkzeug.exceptions import HTTPException
+
+from engine.errors import RulesError
+from pbem.errors import BadLink, PbemError
+from pbem.ext import db
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+_log = logging.getLogger(__name__)
+
+
+def add_to(app: Flask) -> None:
+    """Turn every kind of error into a page in words."""
+    app.register_error_handler(BadLink, _bad_link)
+    app.register_error_handler(NoResultFound, _not_there)
+    app.register_error_handler(PbemError, _refused)
+    app.register_error_handler(RulesError, _refused)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _bug)
+
+
+def in_words(error: PbemError | RulesError) -> str:
+    """Return an error's message in the reader's language, as a sentence."""
+    text = gettext(str(error))
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def _page(status: int, heading: str, words: str) -> tuple[str, int]:
+    return render_template("web/message.html", heading=heading, words=words), status
+
+
+def _bad_link(error: BadLink) -> tuple[str, int]:
+    return _page(404, gettext("This link does not work"), in_words(error))
+
+
+def _refused(error: PbemError | RulesError) -> tuple[str, int]:
+    return _page(409, gettext("Not done"), in_words(error))
+
+
+def _not_there(_error: Exception) -> tuple[str, int]:
+    words = gettext("There is no such page. Perhaps the address was cut off in a mail.")
+    return _page(404, gettext("Not found"), words)
+
+
+def _http(error: HTTPException) -> tuple[str, int]:
+    if error.code == 404:
+        return _not_there(error)
+    if error.code == 400 and error.description == "form":
+        words = gettext("The page was open for too long, or in another window. Try once more.")
+        return _page(400, gettext("Not done"), words)
+    if error.code == 413:
+        return _page(413, gettext("Not done"), gettext("That was too much at once."))
+    return _page(error.code or 500, gettext("Not done"), gettext("The server can't do that."))
+
+
+def _bug(error: Exception) -> tuple[str, int]:
+    reference = secrets.token_hex(4)
+    _log.error("error page %s", reference, exc_info=error)
+    db.session.rollback()
+    words = gettext(
+        "Something went wrong here, and nothing was changed. If it happens again, tell the"
+        " host this number: %(reference)s.",
+        reference=reference,
+    )
+    return _page(500, gettext("Our fault"), words)

@@ -1,0 +1,268 @@
+"""Pages that a token opens: invitations, a seat and its turn, one move. GET never writes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask_babel import get_locale
+from sqlalchemy import select
+
+from engine import GAMES
+from engine.errors import RulesError
+from pbem import lobby, play, telling
+from pbem.config import LANGUAGES
+from pbem.errors import MatchOver, PbemError, StaleMove, TurnOver
+from pbem.ext import db, settings, tokens
+from pbem.links import Links
+from pbem.models import Match, Move, Seat, Status, Turn
+from pbem.table import load
+from pbem.web.errors import in_words
+from pbem.web.drawing import drawn
+from pbem.web.security import keep_private, signed_in
+
+pages = Blueprint("seat", __name__)
+
+
+@pages.after_request
+def _private(response: Response) -> Response:
+    return keep_private(response)
+
+
+@pages.get("/i/<token>")
+def invitation(token: str) -> Response:
+    """Show the table that somebody is invited to."""
+    seat = _seat("invitation", token)
+    if seat.is_filled:
+        return _moved(_after_sitting(seat))
+    return _invitation_page(seat, token, {})
+
+
+@pages.post("/i/<token>")
+def answer_invitation(token: str) -> Response:
+    """Sit down, or decline."""
+    seat, now = _seat("invitation", token), datetime.now(UTC)
+    if request.form.get("answer") == "decline":
+        lobby.decline(seat.id, now=now)
+        return _page("web/declined.html", match=seat.match)
+    try:
+        lobby.sit(
+            seat.id,
+            name=request.form.get("name", ""),
+            phrase=request.form.get("phrase", ""),
+            language=request.form.get("language", ""),
+            zone=request.form.get("zone", ""),
+            now=now,
+        )
+    except PbemError as error:
+        return _invitation_page(seat, token, {"problem": in_words(error)}, status=409)
+    return _moved(_after_sitting(seat))
+
+
+@pages.get("/j/<token>")
+def join(token: str) -> Response:
+    """Show the table that this link may be shared for."""
+    return _join_page(_shared_match(token), token, {})
+
+
+@pages.post("/j/<token>")
+def take_place(token: str) -> Response:
+    """Sit down at a free place; a stranger's address is proved by a mail first."""
+    match, now, player = _shared_match(token), datetime.now(UTC), signed_in()
+    try:
+        if player is not None:
+            lobby.join(match.id, player, phrase=request.form.get("phrase", ""), now=now)
+            return _moved(Links().match(match))
+        lobby.reserve(match.id, request.form.get("address", ""), now=now)
+    except PbemError as error:
+        return _join_page(match, token, {"problem": in_words(error)}, status=409)
+    return _page("web/look_in_mail.html", address=request.form.get("address", ""))
+
+
+@pages.get("/s/<token>")
+def seat(token: str) -> Response:
+    """Show what a seat knows and may do now."""
+    return _seat_page(_seat("seat", token))
+
+
+@pages.post("/s/<token>")
+def move_from_seat(token: str) -> Response:
+    """Show the preview of a move that was chosen on the seat's page."""
+    turn = db.session.get_one(Turn, request.form.get("turn", type=int, default=0))
+    if play.seat_of(turn) != _seat("seat", token):
+        raise TurnOver
+    return _moved(Links().move(turn, request.form.get("n", type=int, default=0)))
+
+
+@pages.get("/m/<token>")
+def move(token: str) -> Response:
+    """Show a move and what the table would be; only the button plays it."""
+    turn, n = _turn_and_number(token)
+    if turn.closed_at is not None:
+        return _what_stands(turn, n)
+    return _preview_page(turn, n)
+
+
+@pages.post("/m/<token>")
+def make_move(token: str) -> Response:
+    """Play the move that the page showed."""
+    turn, n = _turn_and_number(token)
+    table = load(turn.match, ply=turn.ply)
+    text = _choice(telling.tell(table, turn.seat), n).text
+    # The page said what it would play; a list that changed since must not play another.
+    if request.form.get("move") not in (None, text):
+        return _preview_page(turn, n)
+    try:
+        receipt = play.make_move(turn.id, text, by="link", now=datetime.now(UTC))
+    except (StaleMove, TurnOver, MatchOver):
+        return _what_stands(turn, n, status=409)
+    return _done_page(receipt)
+
+
+def _turn_and_number(token: str) -> tuple[Turn, int]:
+    turn_id, n = tokens().read_link("move", token)
+    return db.session.get_one(Turn, turn_id), n
+
+
+def _choice(told: telling.Telling, n: int) -> telling.Choice:
+    for choice in told.choices:
+        if choice.n == n:
+            return choice
+    raise RulesError
+
+
+def _preview_page(turn: Turn, n: int) -> Response:
+    told = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
+    choice = _choice(told, n)
+    layout = telling.preview_layout(told, choice)
+    words = telling.choice_words(choice)
+    return _page(
+        "web/move.html",
+        match=turn.match,
+        telling=told,
+        choice=choice,
+        words=words,
+        picture=drawn(layout, say=told.say, title=words),
+        seat_url=Links().seat(play.seat_of(turn)),
+    )
+
+
+def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
+    """Say what became of a turn that is over, and lead on."""
+    played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
+    seat = play.seat_of(turn)
+    before = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
+    is_same = played is not None and played.text == _choice(before, n).text
+    lines = () if played is None else telling.told(load(turn.match), played.ply, turn.seat)
+    return _page(
+        "web/stands.html",
+        status=status,
+        match=turn.match,
+        lines=lines,
+        is_same=is_same,
+        is_over=turn.match.status == Status.OVER,
+        seat_url=Links().seat(seat),
+    )
+
+
+def _done_page(receipt: play.Receipt) -> Response:
+    table = load(receipt.match, ply=receipt.move.ply)
+    seat = table.seat(receipt.move.seat)
+    told = telling.tell(table, receipt.move.seat, since=receipt.move.ply - 1)
+    return _page(
+        "web/done.html",
+        match=receipt.match,
+        telling=told,
+        lines=telling.told(table, receipt.move.ply, receipt.move.seat),
+        repeated=receipt.repeated,
+        again=receipt.again,
+        picture=drawn(told.layout, say=told.say, title=told.board),
+        seat_url=Links().seat(seat),
+    )
+
+
+def _seat_page(seat: Seat) -> Response:
+    match = seat.match
+    if seat.number is None:
+        title = GAMES[match.game].title
+        return _page("web/waiting.html", match=match, title=title, join_url=None)
+    table = load(match)
+    told = telling.tell(table, seat.number)
+    turn = db.session.scalar(
+        select(Turn).where(
+            Turn.match_id == match.id, Turn.seat == seat.number, Turn.closed_at.is_(None)
+        )
+    )
+    links = Links()
+    return _page(
+        "web/seat.html",
+        match=match,
+        seat=seat,
+        telling=told,
+        turn=turn,
+        zone=seat.player.zone if seat.player else settings().zone,
+        links={} if turn is None else {c.n: links.move(turn, c.n) for c in told.choices},
+        picture=drawn(told.layout, say=told.say, title=told.board),
+        log=telling.log(table, seat.number),
+    )
+
+
+def _invitation_page(
+    seat: Seat, token: str, extra: dict[str, object], *, status: int = 200
+) -> Response:
+    opener = seat.match.opener
+    known = lobby.find_player(seat.invited) if seat.invited else None
+    about = known or opener
+    return _page(
+        "web/invitation.html",
+        status=status,
+        match=seat.match,
+        title=GAMES[seat.match.game].title,
+        token=token,
+        is_open=seat.invited is not None and seat.match.status == Status.OPEN,
+        typed=request.form,
+        name=known.name if known else "",
+        language=about.language if known else str(get_locale() or about.language)[:2],
+        zone=about.zone,
+        languages=LANGUAGES,
+        **extra,
+    )
+
+
+def _join_page(
+    match: Match, token: str, extra: dict[str, object], *, status: int = 200
+) -> Response:
+    return _page(
+        "web/join.html",
+        status=status,
+        match=match,
+        title=GAMES[match.game].title,
+        token=token,
+        typed=request.form,
+        is_open=match.status == Status.OPEN
+        and any(not seat.is_filled and seat.invited is None for seat in match.seats),
+        **extra,
+    )
+
+
+def _after_sitting(seat: Seat) -> str:
+    return Links().seat(seat)
+
+
+def _seat(purpose: str, token: str) -> Seat:
+    (seat_id,) = tokens().read_link(purpose, token)
+    return db.session.get_one(Seat, seat_id)
+
+
+def _shared_match(token: str) -> Match:
+    (match_id,) = tokens().read_link("join", token)
+    return db.session.get_one(Match, match_id)
+
+
+def _page(template: str, *, status: int = 200, **values: object) -> Response:
+    return make_response(render_template(template, **values), status)
+
+
+def _moved(url: str) -> Response:
+    response = make_response(redirect(url, code=303))
+    return response

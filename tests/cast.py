@@ -1,0 +1,110 @@
+"""The cast: ann, bob and cleo play, dan is the stranger; and what they do at a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+from sqlalchemy import select
+
+from pbem import lobby, worker
+from pbem.ext import db, writing
+from pbem.lobby import Chair
+from pbem.models import Letter, Match, Player, Seat, Turn
+
+ADDRESSES = {name: f"{name}@players.example" for name in ("ann", "bob", "cleo", "dan")}
+
+
+def player(name: str, *, now: datetime, language: str = "en", zone: str = "Europe/Paris") -> Player:
+    """Return one of the cast, signed up."""
+    with writing():
+        return lobby.new_player(
+            ADDRESSES[name], name=name.title(), language=language, zone=zone, now=now
+        )
+
+
+def running_match(
+    names: Sequence[str], *, now: datetime, game: str = "biscuit", pace_hours: int = 72, **options: object
+) -> Match:
+    """Return a started match of these people, the first of them its opener; `bot` is a bot."""
+    opener = player(names[0], now=now)
+    chairs = [
+        Chair(bot="greedy") if name == "bot" else Chair(address=ADDRESSES[name])
+        for name in names[1:]
+    ]
+    match = lobby.open_table(opener, game, chairs, options, pace_hours=pace_hours, now=now)
+    for seat in list(match.seats):
+        if seat.invited:
+            name = seat.invited.split("@")[0].title()
+            lobby.sit(
+                seat.id, name=name, phrase="", language="en", zone="Europe/Paris", now=now
+            )
+    return db.session.get_one(Match, match.id)
+
+
+def open_turn(match: Match) -> Turn:
+    """Return the one open turn of a match."""
+    return db.session.scalars(
+        select(Turn).where(Turn.match_id == match.id, Turn.closed_at.is_(None))
+    ).one()
+
+
+def seat_of(match: Match, name: str) -> Seat:
+    """Return the seat of one of the cast."""
+    return next(seat for seat in match.seats if seat.name == name.title())
+
+
+def letters_to(name: str, kind: str | None = None) -> list[Letter]:
+    """Return the letters to one of the cast, oldest first."""
+    wanted = select(Letter).where(Letter.address == ADDRESSES[name]).order_by(Letter.id)
+    if kind is not None:
+        wanted = wanted.where(Letter.kind == kind)
+    return list(db.session.scalars(wanted))
+
+
+def parsed(raw: bytes) -> EmailMessage:
+    """Return a mail that came over the wire."""
+    message = message_from_bytes(raw, policy=policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def text_of(message: EmailMessage) -> str:
+    """Return a mail's text part."""
+    part = message.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def html_of(message: EmailMessage) -> str:
+    """Return a mail's HTML part."""
+    part = message.get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def move_links(message: EmailMessage) -> list[str]:
+    """Return the paths of the links to moves, in the mail's order."""
+    return re.findall(r'href="https?://[^/"]+(/m/[^"]+)"', html_of(message))
+
+
+def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str = "") -> bytes:
+    """Return a reply as a mail program writes it: the text above, the letter quoted below."""
+    reply = EmailMessage(policy=policy.SMTP)
+    reply["From"] = sender
+    reply["To"] = str(message["Reply-To"])
+    reply["Subject"] = f"Re: {message['Subject']}"
+    reply["In-Reply-To"] = str(message["Message-ID"])
+    if message_id:
+        reply["Message-ID"] = message_id
+    quoted = "\n".join(f"> {line}" for line in text_of(message).splitlines())
+    reply.set_content(f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n")
+    return reply.as_bytes()
+
+
+def run_worker(now: datetime) -> None:
+    """Let the worker do everything that is due, once."""
+    worker.run_once(now)

