@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from engine.biscuit_table import End, Keep, Move, Place, Play
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
-from engine.reading import CardWords, read
+from engine.reading import CardWords, Items, Vocabulary, read, vocabulary
 
 if TYPE_CHECKING:
     from engine.biscuit import Biscuit, BiscuitView
     from engine.decktet import Card
 
-_WORDS: Final[dict[str, End | Keep | None]] = {
-    **dict.fromkeys(("left", "left end", "l", "gauche"), End.LEFT),
-    **dict.fromkeys(("right", "right end", "r", "droite"), End.RIGHT),
-    **dict.fromkeys(("up", "above", "over", "haut", "au-dessus", "dessus"), End.UP),
-    **dict.fromkeys(("down", "below", "under", "bas", "au-dessous", "dessous"), End.DOWN),
-    **dict.fromkeys(("keep", "keep it", "garder", "garde", "je garde"), Keep()),
-    **dict.fromkeys(("play", "put", "place", "i play", "jouer", "joue", "je joue", "pose"), None),
-    **dict.fromkeys(("poser", "mets", "mettre", "placer", "column", "colonne"), None),
-}
+_WORDS: Final[Vocabulary[End | Keep]] = vocabulary(
+    ("left, left end, l, gauche", End.LEFT),
+    ("right, right end, r, droite", End.RIGHT),
+    ("up, above, over, top, haut, au-dessus, dessus", End.UP),
+    ("down, below, under, bottom, bas, au-dessous, dessous", End.DOWN),
+    ("keep, keep it, garder, garde, je garde", Keep()),
+    ("play, i play, put, place, column, to the", None),
+    ("jouer, joue, je joue, poser, pose, mettre, mets, placer, place, colonne", None),
+)
 
 
 def meant(game: Biscuit, view: BiscuitView, text: str) -> Move:
@@ -28,7 +28,7 @@ def meant(game: Biscuit, view: BiscuitView, text: str) -> Move:
 
     Raises Unreadable, IllegalMove (with a reason) or Ambiguous (with the readings).
     """
-    items: tuple[CardWords | End | Keep, ...] = read(text, _WORDS)
+    items: Items[End | Keep] = read(text, _WORDS)
     if not items:
         raise Unreadable
     if view.seat not in view.to_move:

@@ -30,12 +30,16 @@ HAND_SIZE = 6
 
 @dataclass(frozen=True, slots=True)
 class HandResult:
-    """How a hand ended: its number, ``out`` or ``stale``, gains and cards left, by seat."""
+    """How a hand ended: its number, ``out`` or ``stale``, gains and cards left, by seat.
+
+    ``lines`` are the lines as they lay at its end.
+    """
 
     number: int
     reason: str
     gains: Scores
     left: tuple[tuple[Card, ...], ...]
+    lines: Lines
 
 
 @dataclass(slots=True)
@@ -127,7 +131,7 @@ def step(state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
     state.drawn = None
     if state.hands[seat - 1]:
         state.turn = seat % state.seats + 1
-        _advance(state, events)
+        advance(state, events)
     else:
         _go_out(state, seat, events)
     return tuple(events)
@@ -190,7 +194,7 @@ def _draw(state: BiscuitState, seat: Seat) -> Card:
     return card
 
 
-def _advance(state: BiscuitState, events: list[Event]) -> None:
+def advance(state: BiscuitState, events: list[Event]) -> None:
     """Go on to the next seat that has a choice, with the draws and passes before it."""
     while True:
         if not state.pile and not any(hand & state.fits for hand in state.hands):
@@ -242,7 +246,7 @@ def _end_hand(state: BiscuitState, reason: str, events: list[Event]) -> None:
         now - before for now, before in zip(state.scores, state.scores_before, strict=True)
     )
     left = tuple(cards_of(hand) for hand in state.hands)
-    state.last_hand = HandResult(state.hand_number, reason, gains, left)
+    state.last_hand = HandResult(state.hand_number, reason, gains, left, state.lines)
     state.turn = 0
     events.extend(_told_left(state.last_hand))
     target = int(state.options["target"])
@@ -287,7 +291,7 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
         card=initial,
     )
     events.append(Event("deal", phrase, cards=(initial,)))
-    _advance(state, events)
+    advance(state, events)
 
 
 def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:

@@ -48,8 +48,8 @@ class CardWords:
 
 
 Items: TypeAlias = tuple[CardWords | Word, ...]
-# A game's own words: None is a word that says nothing and may be left out.
-Vocabulary: TypeAlias = Mapping[str, Word | None]
+# A game's own words; None is for a word that says nothing and may be left out.
+Vocabulary: TypeAlias = Mapping[tuple[str, ...], Word | None]
 
 _RANKS: Final = {
     **{rank.value.lower(): rank for rank in Rank},
@@ -105,9 +105,14 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", plain)
 
 
-def read(text: str, vocabulary: Vocabulary[Word]) -> Items[Word]:
+def vocabulary(*words: tuple[str, Word | None]) -> Vocabulary[Word]:
+    """Return a game's own words from pairs such as ``("left, gauche, l", End.LEFT)``."""
+    return {tuple(tokens(name)): word for names, word in words for name in names.split(",")}
+
+
+def read(text: str, words: Vocabulary[Word]) -> Items[Word]:
     """Return the text's cards and words in order; raises Unreadable."""
-    return _Reader(tokens(text), vocabulary).items()
+    return _Reader(tokens(text), words).items()
 
 
 class _Reader(Generic[Word]):
@@ -115,7 +120,7 @@ class _Reader(Generic[Word]):
 
     def __init__(self, words: Sequence[str], vocabulary: Vocabulary[Word]) -> None:
         self._words = words
-        self._vocabulary = {tuple(tokens(key)): word for key, word in vocabulary.items()}
+        self._vocabulary = vocabulary
         self._at = 0
         self._open: CardWords | None = None
         self._found: list[CardWords | Word] = []
