@@ -52,7 +52,7 @@ _LARGE: Final = {
     0: ((), 0),
     1: (((0, 5),), 36),
     2: (((-14, -1), (13, 16)), 28),
-    3: (((4, -7), (-15, 19), (15, 19)), 25),
+    3: (((3, -6), (-15, 19), (15, 19)), 24),
 }
 
 
@@ -87,7 +87,7 @@ def _frame(fill: str, stroke: str, width: float, inset: float = 0, more: str = "
 def _card(card: Card) -> str:
     spots, side = _LARGE[len(card.suits)]
     parts = [_frame(CREAM, EDGE, 1.2, 0.6), _rank(card.rank)]
-    parts += [suit_art(suit, 24, 15 * n - 37, 13) for n, suit in enumerate(card.suits)]
+    parts += [suit_art(suit, 24.5, 14 * n - 37, 12.5) for n, suit in enumerate(card.suits)]
     large = zip(card.suits, spots, strict=True)
     parts += [suit_art(suit, x, y, side) for suit, (x, y) in large]
     parts.append(name_art(_short_name(card), 0, 43, 8.6, 61, SOFT_INK))
@@ -134,7 +134,7 @@ def _chevron(side: str) -> str:
     line = f'fill="none" stroke="{SOFT_INK}" stroke-width="3" stroke-linecap="round"'
     turn = _ARROWS[side]
     # It stands in the margin beside the card where the line was cut.
-    path = f'<path d="M{WIDTH / 2 + 6:g}-8l6 8-6 8" {line} stroke-linejoin="round"/>'
+    path = f'<path d="M{WIDTH / 2 + 6:g}-8l5 8-5 8" {line} stroke-linejoin="round"/>'
     return path if turn == 0 else f'<g transform="rotate({turn})">{path}</g>'
 
 

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from pbem.tableau.art import GROUND, HEIGHT, SOFT_INK, WIDTH, art, card_id
 from pbem.tableau.lettering import one_line
-from pbem.tableau.plan import WORDS, Plan, Say, Spot, Words, plan
+from pbem.tableau.plan import Plan, Say, Spot, Words, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +67,7 @@ def _spot(spot: Spot) -> str:
 def _words(words: Words) -> str:
     # Letters stand on a line a third of their size below the middle.
     return (
-        f'<text x="{words.x:.6g}" y="{words.y + WORDS * 0.36:.6g}" text-anchor="middle"'
-        f' font-family="DejaVu Sans, sans-serif" font-size="{WORDS}" fill="{SOFT_INK}">'
+        f'<text x="{words.x:.6g}" y="{words.y + words.size * 0.36:.6g}" text-anchor="middle"'
+        f' font-family="DejaVu Sans, sans-serif" font-size="{words.size:g}" fill="{SOFT_INK}">'
         f"{escape(words.text)}</text>"
     )

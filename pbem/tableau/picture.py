@@ -14,14 +14,18 @@ from pbem.tableau.art import GROUND, WIDTH, card_id
 from pbem.tableau.drawing import HAND_HEIGHT, HAND_WIDTH, sprite_svg
 from pbem.tableau.lettering import font
 from pbem.tableau.palette import PAPER, flat, index, reduced, word_table
-from pbem.tableau.plan import WORDS, Say, Words, plan
+from pbem.tableau.plan import Plan, Say, Words, plan
 
 if TYPE_CHECKING:
     from engine.decktet import Card
     from engine.game import Layout
 
 DENSITY: Final = 2  # pixels of the image in a CSS pixel
-BLEED: Final = 10  # units around a card that its marks may reach
+# A picture that would be too heavy for a mail is drawn again with fewer pixels: so many
+# cards are shown smaller on a phone anyway, and none is left out.
+LIGHTER: Final = (1.5, 1.0)
+HEAVIEST: Final = 58_000  # in bytes
+BLEED: Final = 15  # units around a card that its marks may reach
 
 
 COVERS: Final = 24  # of 255: what is fainter lets the ground through
@@ -48,14 +52,12 @@ class _Sprite:
 def png(layout: Layout, *, say: Say) -> Picture:
     """Return the layout as a picture for mail; the same layout gives the same bytes."""
     drawn = plan(layout, say)
-    density = drawn.scale * DENSITY
-    image = Image.new("P", (drawn.width * DENSITY, drawn.height * DENSITY), index(GROUND))
-    for spot in drawn.spots:
-        sprite = _sprite(spot.pieces, density, spot.turned)
-        _paste(image, sprite, spot.x * density, spot.y * density)
-    for words in drawn.words:
-        _write(image, words, density)
-    return Picture(_encoded(image), drawn.width, drawn.height)
+    data = _encoded(_pasted(drawn, DENSITY))
+    for pixels in LIGHTER:
+        if len(data) <= HEAVIEST:
+            break
+        data = _encoded(_pasted(drawn, pixels))
+    return Picture(data, drawn.width, drawn.height)
 
 
 @lru_cache
@@ -63,6 +65,19 @@ def card_png(card: Card) -> Picture:
     """Return one card of a hand as a small picture for mail."""
     drawn = _rendered((card_id(card),), HAND_WIDTH * DENSITY, bleed=0)
     return Picture(_encoded(_flattened(drawn, PAPER)), HAND_WIDTH, HAND_HEIGHT)
+
+
+def _pasted(drawn: Plan, pixels: float) -> Image.Image:
+    """Return the picture of a plan with so many pixels in a CSS pixel."""
+    density = drawn.scale * pixels
+    size = (round(drawn.width * pixels), round(drawn.height * pixels))
+    image = Image.new("P", size, index(GROUND))
+    for spot in drawn.spots:
+        sprite = _sprite(spot.pieces, density, spot.turned)
+        _paste(image, sprite, spot.x * density, spot.y * density)
+    for words in drawn.words:
+        _write(image, words, density)
+    return image
 
 
 # Each card with each set of marks at both sizes is more than are ever wanted at a time.
@@ -95,8 +110,8 @@ def _paste(image: Image.Image, sprite: _Sprite, x: float, y: float) -> None:
 
 
 def _write(image: Image.Image, words: Words, density: float) -> None:
-    letters = font(round(WORDS * density))
-    wide, high = round(letters.getlength(words.text)) + 2, round(WORDS * density * 1.5)
+    letters = font(round(words.size * density))
+    wide, high = round(letters.getlength(words.text)) + 2, round(words.size * density * 1.5)
     ink = Image.new("L", (wide, high), 0)
     ImageDraw.Draw(ink).text((wide / 2, high / 2), words.text, 255, letters, anchor="mm")
     inked = Image.frombytes("P", ink.size, ink.point(word_table()).tobytes())

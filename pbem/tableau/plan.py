@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final, TypeAlias
 
@@ -18,7 +18,8 @@ COLUMN: Final = WIDTH + 8  # from the middle of a card to that of the next one
 ROW: Final = HEIGHT + 10
 MARGIN: Final = 20  # room for what peeks out of a card that lies across, and for marks
 CAPTION: Final = 18  # the room for words under the cards, in layouts that have such
-WORDS: Final = 15  # the size of the letters
+WORDS: Final = 15  # the size of the letters of labels
+SMALL_WORDS: Final = 12.5  # and of words under a card
 MOST_COLUMNS: Final = 9
 WIDEST: Final = 560  # in CSS pixels, the width of a mail
 NARROWEST: Final = 320
@@ -38,11 +39,12 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line of words with its middle at x, y."""
+    """A line of words with its middle at x, y and letters of this size."""
 
     x: float
     y: float
     text: str
+    size: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +115,35 @@ def _pieces(placed: Placed) -> tuple[str, ...]:
 
 
 def _words(folded: Folded, grid: _Grid, say: Say, across: float) -> tuple[Words, ...]:
-    captions = [
-        _line(grid, placed, say(placed.label), HEIGHT / 2 + CAPTION * 0.6, (COLUMN - 2, across))
-        for placed in folded.layout.cards
-        if placed.label is not None
-    ]
-    labels = [
-        _line(grid, label, say(label.text), 0, (across - MARGIN, across))
-        for label in folded.layout.labels
-    ]
-    return (*captions, *labels)
+    captioned = [placed for placed in folded.layout.cards if placed.label is not None]
+    found = []
+    for placed in captioned:
+        x, y = grid.point(placed.column, placed.row)
+        below = Words(x, y + HEIGHT / 2 + CAPTION * 0.6, _said(say, placed.label), SMALL_WORDS)
+        found.append(_settled(below, _room(placed, captioned, across), across))
+    for label in folded.layout.labels:
+        x, y = grid.point(label.column, label.row)
+        words = Words(x, y, _said(say, label.text), WORDS)
+        found.append(_settled(words, across - MARGIN, across))
+    return tuple(found)
 
 
-def _line(
-    grid: _Grid, item: Placed | Label, text: str, down: float, rooms: tuple[float, float]
-) -> Words:
-    """Return the item's words, short enough for the room and moved in where they stick out."""
-    room, across = rooms
-    text = fitted(one_line(text), WORDS, room)
-    x, y = grid.point(item.column, item.row)
-    half = width(text, WORDS) / 2 + MARGIN / 4
-    return Words(min(max(x, half), across - half), y + down, text)
+def _said(say: Say, phrase: Phrase | None) -> str:
+    return "" if phrase is None else one_line(say(phrase))
+
+
+def _room(placed: Placed, captioned: Sequence[Placed], across: float) -> float:
+    """Return how wide the words under a card may be beside those of its neighbours."""
+    beside = [
+        abs(other.column - placed.column)
+        for other in captioned
+        if abs(other.row - placed.row) < 1 and other.column != placed.column
+    ]
+    return min([distance * COLUMN - 4 for distance in beside] + [across - MARGIN])
+
+
+def _settled(words: Words, room: float, across: float) -> Words:
+    """Return words short enough for their room, and moved in where they would stick out."""
+    text = fitted(words.text, words.size, room)
+    half = width(text, words.size) / 2 + MARGIN / 4
+    return replace(words, text=text, x=min(max(words.x, half), across - half))
