@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -47,14 +46,15 @@ def fold(layout: Layout, columns: int) -> Folded:
     cuts: list[Cut] = []
     strips = _strips(items, columns)
     top = 0.0
-    for number, (left, width, strip) in enumerate(strips):
+    for number, (left, strip) in enumerate(strips):
         first = min(item.row - _reach(item) for item in strip)
         last = max(item.row + _reach(item) for item in strip)
         down = top - first
         moved += [replace(item, column=item.column - left, row=item.row + down) for item in strip]
         row = min(max(line, first + 0.5), last - 0.5) + down
-        cuts += [Cut(0, row, "left")] if number > 0 else []
-        cuts += [Cut(width - 1, row, "right")] if number < len(strips) - 1 else []
+        used = [item.column - left for item in strip]
+        cuts += [Cut(min(used), row, "left")] if number > 0 else []
+        cuts += [Cut(max(used), row, "right")] if number < len(strips) - 1 else []
         top += last - first + GAP
     return Folded(_layout(moved), tuple(cuts))
 
@@ -79,18 +79,18 @@ def _line(layout: Layout) -> float:
     return rows.most_common(1)[0][0] if rows else 0.0
 
 
-def _strips(items: Sequence[Item], columns: int) -> list[tuple[float, float, list[Item]]]:
-    """Return left edge, width and items of the fewest strips, about as wide as each other."""
+def _strips(items: Sequence[Item], columns: int) -> list[tuple[float, list[Item]]]:
+    """Return left edge and items of the fewest strips, about as wide as each other."""
     start, total = min(item.column for item in items), _width(items)
     number = ceil(total / columns)
     while True:
         edges = [floor(n * total / number + 0.5) for n in range(number + 1)]
-        strips = [(start + a, float(b - a), list[Item]()) for a, b in itertools.pairwise(edges)]
+        strips = [(start + edge, list[Item]()) for edge in edges[:-1]]
         for item in items:
-            strips[bisect_right(edges, item.column - start, hi=number) - 1][2].append(item)
-        filled = [strip for strip in strips if strip[2]]
+            strips[bisect_right(edges, item.column - start, hi=number) - 1][1].append(item)
+        filled = [strip for strip in strips if strip[1]]
         # A card between two columns may reach over its strip's edge.
-        if all(max(i.column for i in strip) - left + 1 <= columns for left, _, strip in filled):
+        if all(max(i.column for i in strip) - left + 1 <= columns for left, strip in filled):
             return filled
         number += 1
 
