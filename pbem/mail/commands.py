@@ -40,7 +40,7 @@ _SIGNS: Final = re.compile(r"[^\w\s'-]|^-|-$|-\s|\s-")
 _COURTESY: Final = re.compile(
     r"^(?:please |ok,? |(?:i|i'll|i will|let me|je|je vais|we) "
     r"(?=play|move|pick|take|choose|joue|prends))|"
-    r" (?:please|pls|thanks|thank you|thx|s'il te plaît|s'il vous plaît|svp|stp|merci)$"
+    r",? (?:please|pls|thanks|thank you|thx|s'il te plaît|s'il vous plaît|svp|stp|merci)$"
 )
 _VERB: Final = re.compile(r"^(?:play|move|joue|jouer|my move is) ")
 _VERBS_ALONE: Final = frozenset({"keep", "garder"})
@@ -117,10 +117,10 @@ def word_commands(words: Mapping[str, str], *, weak: frozenset[str], question: s
     """Return what reads a line that is one of the words; ``weak`` names the weak ones."""
 
     def command(line: str) -> Command | None:
-        said = _plain(line)
-        if said not in words:
-            return None
-        return Command(words[said], said in weak, question)
+        for said in (clean(line), _plain(line)):
+            if said in words:
+                return Command(words[said], said in weak, question)
+        return None
 
     return command
 

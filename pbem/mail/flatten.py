@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
 
 MARKUP: Final = 512 * 1024  # characters of a page that are looked at
 DEPTH: Final = 200  # open elements that are kept track of
-NAME: Final = 64 * 1024  # characters of one tag; pictures may stand inside of it
+INSIDE: Final = 4 * 1024  # characters of one tag that are looked at
 
 _TAG: Final = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9:]{0,30})")
+_RAW_END: Final = re.compile(r"</(?:style|script)", re.IGNORECASE)
 _BREAKS: Final = frozenset(
     (
         *("p", "div", "br", "hr", "tr", "table", "li", "ul", "ol", "dl", "dt", "dd", "pre", "body"),
@@ -81,11 +83,11 @@ def _pieces(page: str) -> Iterator[str | _Tag]:
         elif found := _TAG.match(page, start + 1):
             end = _tag_end(page, found.end())
             name = found[2].lower()
-            yield _Tag(name, found[1] == "/", page[found.end() : min(end, found.end() + NAME)])
+            yield _Tag(name, found[1] == "/", page[found.end() : min(end, found.end() + INSIDE)])
             at = end + 1
             if name in ("style", "script") and not found[1]:
-                at = _after(page, f"</{name}", at)
-                at = _after(page, ">", at)
+                ending = _RAW_END.search(page, at)
+                at = ending.start() if ending else len(page)
         else:
             yield "<"
             at = start + 1
@@ -121,6 +123,7 @@ class _Writer:
         self._lines: list[str] = []
         self._words: list[str] = []
         self._open: list[tuple[str, bool]] = []
+        self._names: Counter[str] = Counter()
         self._quoted = 0
         self._unseen = 0
         self._kept = 0
@@ -154,7 +157,7 @@ class _Writer:
     def close(self, name: str) -> None:
         if name in _BREAKS:
             self._end_line()
-        if not any(opened == name for opened, _ in self._open):
+        if not self._names[name]:
             return
         opened = ""
         while opened != name:
@@ -162,6 +165,7 @@ class _Writer:
             self._count(opened, quotes=quotes, by=-1)
 
     def _count(self, name: str, *, quotes: bool, by: int) -> None:
+        self._names[name] += by
         self._quoted += by * quotes
         self._unseen += by * (name in _UNSEEN)
         self._kept += by * (name == "pre")

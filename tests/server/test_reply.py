@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import Ambiguous, IllegalMove
+from pbem.mail import note, reply
+from pbem.mail.flatten import flatten
+from pbem.mail.reply import Command, NoSuchNumber, Reply, clean, is_weak
+
+MAILS = Path(__file__).parents[1] / "mails"
+LETTER = (MAILS / "letter.txt").read_text()
+SENT = LETTER + "\n" + flatten((MAILS / "letter.html").read_text())
+
+MOVES = ("5SW left", "5SW right", "6LK left", "9MS up 9WY", "2MK right")
+WORDS = {"gauche": "left", "droite": "right"}
+
+
+def command(line: str) -> Command | None:
+    """Read a line as the moves of the letter's list; the game itself is not needed here."""
+    text = " ".join(WORDS.get(word, word) for word in clean(line).removeprefix("le ").split())
+    number = re.fullmatch(r"(play |move |#)?[(\[]?([0-9]+|three|trois|nine)[)\]]?( please)?", text)
+    if number:
+        nth = {"three": 3, "trois": 3, "nine": 9}.get(number[2]) or int(number[2])
+        if nth > len(MOVES):
+            raise NoSuchNumber
+        return Command(MOVES[nth - 1], is_weak(line))
+    if text in ("market", "the market"):
+        return Command("6LK left", weak=True)
+    if text == "keep":
+        raise IllegalMove("there is no drawn card to keep")
+    found = re.fullmatch(
+        r"(left |right )?([2-9][mswlyk]{2})( left| right| up [2-9][a-z]{2})?", text
+    )
+    if not found:
+        return None
+    played = f"{found[2]}{found[3] or ' ' + (found[1] or '')}".strip()
+    meant = [move for move in MOVES if move.lower().startswith(played)]
+    if not meant:
+        raise IllegalMove(f"{found[2].upper()} is not in your hand")
+    if len(meant) > 1:
+        raise Ambiguous(meant)
+    return Command(meant[0], weak=False)
+
+
+def understood(text: str, sent: str | None = SENT) -> Reply:
+    return reply.read(text, sent=sent, command=command)
+
+
+def expected() -> list[dict]:
+    lines = (MAILS / "expected.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_every_mail_of_the_collection_is_expected() -> None:
+    assert {row["mail"] for row in expected()} == {path.stem for path in MAILS.glob("*.eml")}
+    assert len(expected()) >= 60
+
+
+@pytest.mark.parametrize("row", expected(), ids=lambda row: row["mail"])
+def test_a_mail_of_the_collection_is_read_as_expected(row: dict) -> None:
+    facts = note.read((MAILS / f"{row['mail']}.eml").read_bytes())
+    read = understood(facts.text)
+    assert {
+        "mail": row["mail"],
+        "commands": list(read.commands),
+        "say": read.say,
+        "ambiguous": list(read.ambiguous),
+        "unreadable": read.unreadable,
+        "refused": [list(refusal) for refusal in read.refused],
+        "automatic": facts.automatic,
+    } == row
+
+
+# Headers as programs write them above the letter: with its date, its address, or both.
+HEADERS = (
+    "On Mon, Nov 30, 2026 at 10:15 AM Biscuit <g+abc@play.example> wrote:",
+    "On 30 Nov 2026, at 10:15, Biscuit <g+abc@play.example> wrote:",
+    "On 30/11/2026 10:15, Biscuit wrote:",
+    "On Monday, November 30, 2026 at 10:15:00 AM GMT+1, Biscuit <g+abc@play.example> wrote:",
+    "Le lun. 30 nov. 2026 à 10:15, Biscuit <g+abc@play.example> a écrit :",
+    "Le 30/11/2026 à 10:15, Biscuit a écrit :",
+    "Am Mo., 30. Nov. 2026 um 10:15 Uhr schrieb Biscuit <g+abc@play.example>:",
+    "Am 30.11.2026 um 10:15 schrieb Biscuit:",
+    "El lun, 30 nov 2026 a las 10:15, Biscuit (<g+abc@play.example>) escribió:",
+    "Em seg., 30 de nov. de 2026 às 10:15, Biscuit <g+abc@play.example> escreveu:",
+    "Il giorno lun 30 nov 2026 alle ore 10:15 Biscuit <g+abc@play.example> ha scritto:",
+    "Op ma 30 nov 2026 om 10:15 schreef Biscuit <g+abc@play.example>:",
+    "Den mån 30 nov. 2026 kl 10:15 skrev Biscuit <g+abc@play.example>:",
+    "man. 30. nov. 2026 kl. 10:15 skrev Biscuit <g+abc@play.example>:",
+    "ma 30. marrask. 2026 klo 10.15 Biscuit (g+abc@play.example) kirjoitti:",
+    "pon., 30 lis 2026 o 10:15 Biscuit <g+abc@play.example> napisał(a):",
+    "po 30. 11. 2026 v 10:15 odesílatel Biscuit <g+abc@play.example> napsal:",
+    "пн, 30 нояб. 2026 г. в 10:15, Biscuit <g+abc@play.example>:",
+    "30.11.2026 10:15, Biscuit пишет:",
+    "Biscuit <g+abc@play.example>, 30 Kas 2026 Pzt, 10:15 tarihinde şunu yazdı:",
+    "Biscuit <g+abc@play.example> ezt írta (időpont: 2026. nov. 30., H, 10:15):",
+    "În lun., 30 nov. 2026 la 10:15, Biscuit <g+abc@play.example> a scris:",
+    "Στις Δευ, 30 Νοε 2026 στις 10:15 π.μ., ο χρήστης Biscuit <g+abc@play.example> έγραψε:",
+    "2026年11月30日(月) 10:15 Biscuit <g+abc@play.example>:",
+    "2026년 11월 30일 (월) 오전 10:15, Biscuit <g+abc@play.example>님이 작성:",
+    "在 2026年11月30日，10:15，Biscuit <g+abc@play.example> 写道：",
+    "בתאריך יום ב׳, 30 בנוב׳ 2026 ב-10:15 מאת Biscuit <g+abc@play.example>:",
+    "Vào Th 2, 30 thg 11, 2026 lúc 10:15 Biscuit <g+abc@play.example> đã viết:",
+    "---- On Mon, 30 Nov 2026 10:15:00 +0100 Biscuit <g+abc@play.example> wrote ----",
+    "-----Original Message-----",
+    "-------- Ursprüngliche Nachricht --------",
+    "________________\nFrom: Biscuit <g+abc@play.example>\nSent: Monday\nTo: Ann",
+    "From: Biscuit <g+abc@play.example>\nSent: Monday, November 30, 2026\nTo: Ann\nSubject: B",
+    "Von: Biscuit <g+abc@play.example>\nGesendet: Montag, 30. November 2026\nAn: Ann",
+    "De : Biscuit <g+abc@play.example>\nEnvoyé : lundi 30 novembre 2026 10:15\nÀ : Ann",
+    "*De:* Biscuit <g+abc@play.example>\n*Enviado:* lunes, 30 de noviembre de 2026 10:15",
+    "Od: Biscuit <g+abc@play.example>\nWysłano: poniedziałek, 30 listopada 2026 10:15\nDo: Ann",
+    "差出人: Biscuit <g+abc@play.example>\n送信日時: 2026年11月30日 10:15\n宛先: Ann",
+    "보낸 사람: Biscuit <g+abc@play.example>\n보낸 날짜: 2026년 11월 30일 10:15\n받는 사람: Ann",
+)
+SIGNATURES = ("", "Ann", "-- \nAnn\n5 Main Street", "Sent from my phone", "--\n9")
+PLACES = ("top", "chat", "below", "inside")
+
+
+def wrapped(text: str, width: int, sign: str = "") -> list[str]:
+    lines = []
+    for line in text.strip().split("\n"):
+        lines += [sign + piece for piece in textwrap.wrap(line, width) or [""]]
+    return lines
+
+
+def a_reply(typed: str, header: str, place: str, width: int, sign: str, signature: str) -> str:
+    quoted = wrapped(LETTER, width, sign)
+    above = wrapped(header, width) if "\n" not in header else header.split("\n")
+    match place:
+        case "top":
+            lines = [typed, "", signature, "", *above, "", *quoted]
+        case "chat":
+            lines = ["Hi all, what a turn!", "", typed, signature, "", *above, *quoted]
+        case "below":
+            lines = [*above, *quoted, "", typed, "", signature]
+        case _:
+            half = len(quoted) // 2
+            lines = [*above, *quoted[:half], "", typed, "", *quoted[half:], signature]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("sign", ["> ", ""])
+@pytest.mark.parametrize("width", [40, 60, 65, 72, 76])
+def test_a_move_is_read_wherever_it_stands(place: str, sign: str, width: int) -> None:
+    for nth, header in enumerate(HEADERS):
+        signature = SIGNATURES[(nth + width) % len(SIGNATURES)]
+        text = a_reply("9MS up 9WY", header, place, width, sign, signature)
+        assert understood(text).commands == ("9MS up 9WY",), text
+
+
+@pytest.mark.parametrize("sign", ["> ", ""])
+def test_without_a_typed_move_nothing_is_read_at_any_width(sign: str) -> None:
+    for width in range(10, 140):
+        header = HEADERS[width % len(HEADERS)]
+        for place in PLACES:
+            read = understood(a_reply("Nice one!", header, place, width, sign, "Ann"))
+            assert (read.commands, read.ambiguous, read.refused) == ((), (), ())
+
+
+def test_a_letter_that_is_not_known_is_no_move_either() -> None:
+    for width in range(10, 140):
+        read = understood("\n".join(["Hello", *wrapped(LETTER, width)]), sent=None)
+        assert (read.commands, read.ambiguous, read.refused) == ((), (), ())
+
+
+@given(
+    typed=st.sampled_from(MOVES),
+    header=st.sampled_from(HEADERS),
+    place=st.sampled_from(PLACES),
+    width=st.integers(20, 120),
+    sign=st.sampled_from(("> ", ">", "| ", "")),
+    signature=st.sampled_from(SIGNATURES),
+    known=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_no_reply_is_read_as_another_move(
+    typed: str, header: str, place: str, width: int, sign: str, signature: str, known: bool
+) -> None:
+    text = a_reply(typed, header, place, width, sign, signature)
+    read = understood(text, SENT if known else None)
+    assert read.commands in ((typed,), ())
+    assert read.ambiguous == ()
+
+
+@given(text=st.text(max_size=300), sent=st.none() | st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_text_can_be_read(text: str, sent: str | None) -> None:
+    assert isinstance(understood(text, sent), Reply)
+
+
+@given(line=st.text(max_size=600))
+def test_a_clean_line_stays_as_it_is(line: str) -> None:
+    assert clean(clean(line)) == clean(line)
+    assert len(clean(line)) <= 400
+
+
+@pytest.mark.parametrize(
+    ("line", "cleaned"),
+    [
+        ("  *5SW*\u00a0Left!  ", "5sw left"),
+        ("- 5SW left.", "5sw left"),
+        ("• “5SW” left", "5sw left"),
+        ("５ＳＷ　ＬＥＦＴ", "5sw left"),
+        ("\u200f5SW\u200b left\u202c", "5sw left"),
+        ("[3] 5ML left: +2", "[3] 5ml left: +2"),
+        ("5SW,", "5sw,"),
+        ("l’as de lunes", "l'as de lunes"),
+        ("-5", "-5"),
+    ],
+)
+def test_a_line_is_cleaned_of_decoration_only(line: str, cleaned: str) -> None:
+    assert clean(line) == cleaned
+
+
+def test_lines_for_two_questions_are_two_commands() -> None:
+    def pot_and_lead(line: str) -> Command | None:
+        verb, _, card = clean(line).partition(" ")
+        if verb in ("pot", "play"):
+            return Command(f"{verb} {card.upper()}", weak=False, question=verb)
+        return None
+
+    text = "pot 4MS\nplay 9MS\n"
+    assert reply.read(text, sent=None, command=pot_and_lead) == Reply(("pot 4MS", "play 9MS"))
+
+
+def test_a_move_that_is_not_legal_yet_waits_for_the_command_above_it() -> None:
+    read = understood("5SW left\n7SK right\n")
+    assert read == Reply(
+        ("5SW left",), refused=(("7SK right", "7SK is not in your hand"),), then=("7SK right",)
+    )
+
+
+def test_a_number_out_of_the_list_never_waits_for_another_list() -> None:
+    assert understood("5SW left\n#9\n").then == ()
+
+
+def test_an_illegal_move_at_the_top_is_not_replaced_by_one_below() -> None:
+    read = understood("7SK left\n\n> quoted\n5SW left\n")
+    assert read.commands == ()
+    assert read.refused == (("7SK left", "7SK is not in your hand"),)
+
+
+def test_say_runs_over_lines_that_look_like_moves() -> None:
+    assert understood("say: I nearly played\n5SW left\n> q") == Reply(
+        (), say="I nearly played\n5SW left"
+    )
+
+
+def test_hostile_texts_are_read_to_their_end() -> None:
+    for line in ("-" * 60_000, "(" * 60_000, "\n" * 60_000, "a:" * 30_000, "On " * 20_000):
+        assert understood(line, line).commands == ()
+    assert understood("On 1\n" * 13_000, "5\n" * 30_000).commands == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("sit down", Command("sit", weak=False, question="invitation")),
+        ("Yes!", Command("sit", weak=True, question="invitation")),
+        ("I'll join, please", Command("sit", weak=False, question="invitation")),
+        ("OK", Command("sit", weak=True, question="invitation")),
+        ("Je joue", Command("sit", weak=False, question="invitation")),
+        ("No, thanks", Command("decline", weak=True, question="invitation")),
+        ("no thanks", Command("decline", weak=False, question="invitation")),
+        ("non merci", Command("decline", weak=False, question="invitation")),
+        ("decline", Command("decline", weak=False, question="invitation")),
+        ("perhaps", None),
+        ("yes and no", None),
+    ],
+)
+def test_an_invitation_is_answered(line: str, answer: Command | None) -> None:
+    assert reply.invitation_commands()(line) == answer
