@@ -122,11 +122,11 @@ def _padded(rest: bytes) -> bytes:
 
 def _typed(part: Message) -> str:
     """Return plain text with the soft line ends of format=flowed taken out."""
-    text = re.sub(r"\r\n?", "\n", _content(part))
+    text = re.sub(r"\r\n?", "\n", _content(part)[: 2 * BODY])
     if str(part.get_param("format", "")).lower() != "flowed":
         return text
     keeps_space = str(part.get_param("delsp", "")).lower() != "yes"
-    return _unflowed(text[: 2 * BODY], keeps_space=keeps_space)
+    return _unflowed(text, keeps_space=keeps_space)
 
 
 def _unflowed(text: str, *, keeps_space: bool) -> str:
