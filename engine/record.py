@@ -168,9 +168,8 @@ def _check_winners(record: Record, winners: tuple[Seat, ...]) -> None:
 
 
 def _standing(record: Record) -> tuple[Seat, ...]:
-    if record.ended == "resigned":
-        if len(record.names) != 2 or len(record.resigned) != 1:
-            raise BadRecord("ended: 'resigned' is for two seats, one of them marked resigned")
+    if record.ended == "resigned" and (len(record.names) != 2 or len(record.resigned) != 1):
+        raise BadRecord("ended: 'resigned' is for two seats, one of them marked resigned")
     return _best(record.scores, record.resigned)
 
 

@@ -80,7 +80,7 @@ def _add_database(app: Flask) -> None:
 
 
 def _add_words(app: Flask) -> None:
-    babel.init_app(app, locale_selector=_language, timezone_selector=None)
+    babel.init_app(app, locale_selector=_language)  # type: ignore[no-untyped-call]
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(

@@ -35,7 +35,7 @@ class Base(DeclarativeBase):
 
 
 db = SQLAlchemy(model_class=Base)
-babel = Babel()
+babel = Babel()  # type: ignore[no-untyped-call]
 migrate = Migrate(render_as_batch=True)
 
 

@@ -35,19 +35,20 @@ _ADDRESS: Final = re.compile(
     r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
 )
-_CODE_FIRST: Final = (
-    "amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy"
-    " hidden high idle kind late light little long merry mild misty modest noble old open pale"
-    " patient plain proud quick quiet rapid rare red ripe round shy silent silver slow small"
-    " soft still sunny sweet tall tidy velvet warm white wide wild wise young"
-).split()
-_CODE_SECOND: Final = (
-    "anchor apple arrow barley basket bay beacon bell birch bridge brook canal candle castle"
-    " cedar chapel cherry clover coast copper corner dune ember falcon feather fern ferry field"
-    " forest fountain garden gate glade harbour harvest hazel heron hill inn island ivory lake"
-    " lantern lark maple market meadow mill moor orchard otter pebble pine plum pond quarry"
-    " reed ridge river robin rose sail sparrow spring stone swan tower valley village willow"
-).split()
+_CODE_FIRST: Final = """
+    amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
+    hidden high idle kind late light little long merry mild misty modest noble old open pale
+    patient plain proud quick quiet rapid rare red ripe round shy silent silver slow small
+    soft still sunny sweet tall tidy velvet warm white wide wild wise young
+""".split()  # noqa: SIM905 - a list of words is easier to read
+_CODE_SECOND: Final = """
+    anchor apple arrow barley basket bay beacon bell birch bridge brook canal candle castle
+    cedar chapel cherry clover coast copper corner dune ember falcon feather fern ferry
+    field forest fountain garden gate glade harbour harvest hazel heron hill inn island
+    ivory lake lantern lark maple market meadow mill moor orchard otter pebble pine plum
+    pond quarry reed ridge river robin rose sail sparrow spring stone swan tower valley
+    village willow
+""".split()  # noqa: SIM905 - a list of words is easier to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
     """Add a player; an empty name becomes the part of the address before the @."""
     player = Player(
         address=address,
-        name=clean_name(name) or clean_name(address.split("@")[0]),
+        name=clean_name(name) or clean_name(address.split("@", maxsplit=1)[0]),
         language=language if language in LANGUAGES else settings().language,
         zone=_zone(zone),
         created_at=now,

@@ -140,10 +140,13 @@ def _repeated(
 
 
 def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Receipt:
-    closed = db.session.execute(
-        update(Turn).where(Turn.id == turn.id, Turn.closed_at.is_(None)).values(closed_at=now)
-    )
-    if closed.rowcount != 1:
+    closed = db.session.scalars(
+        update(Turn)
+        .where(Turn.id == turn.id, Turn.closed_at.is_(None))
+        .values(closed_at=now)
+        .returning(Turn.id)
+    ).all()
+    if len(closed) != 1:
         raise StaleMove
     after = table.after(turn.seat, move)
     match = table.match
@@ -207,9 +210,7 @@ def _end(table: Table, outcome: Outcome, *, now: datetime) -> None:
 
 def _open_turn(match: Match, number: int) -> Turn | None:
     return db.session.scalar(
-        select(Turn).where(
-            Turn.match_id == match.id, Turn.seat == number, Turn.closed_at.is_(None)
-        )
+        select(Turn).where(Turn.match_id == match.id, Turn.seat == number, Turn.closed_at.is_(None))
     )
 
 

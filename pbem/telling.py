@@ -164,7 +164,9 @@ def _ply_lines(
     lines = []
     for event in ply.events:
         line = say(event.told(seat))
-        lines.append(f"{line} {words.points(event.points)}." if event.points else line)
+        if event.points:
+            line = f"{line.removesuffix('.')}: {words.points(event.points)}."
+        lines.append(line)
     if table.match.moves[ply.number - 1].by == "timeout":
         lines[0] += " " + gettext("(Time had run out; the house chose this move.)")
     return tuple(lines)

@@ -14,7 +14,7 @@ from babel.dates import format_datetime
 from flask_babel import get_locale, gettext, ngettext
 
 from engine.decktet import Card, Rank, Suit
-from engine.game import FieldValue, N_, Phrase
+from engine.game import N_, FieldValue, Phrase
 
 _SUITS = {
     Suit.MOONS: N_("Moons"),

@@ -44,6 +44,7 @@ def play_bots(now: datetime) -> None:
         .limit(BATCH)
     ).all()
     for turn_id, bot in turns:
+        assert bot is not None, "the query wants a bot"
         text = play.choose_for(turn_id, bot)
         if text is None:
             continue
@@ -153,7 +154,7 @@ def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
     with app.app_context():
         try:
             job(datetime.now(UTC))
-        except Exception:
+        except Exception:  # noqa: BLE001 - the outermost loop: one job must not stop the others
             _log.exception("job %s failed; it runs again", job.__name__)
             db.session.rollback()
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from mail_server import Mailbox, running_mailbox
+from mail_server import Mailbox, free_port, running_mailbox
 
 if TYPE_CHECKING:
     from flask import Flask
+
+    from pbem.mail.listener import Listener
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 KEYS = ("ab" * 32,)
@@ -56,11 +58,12 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
+    from flask_migrate import upgrade
+    from sqlalchemy import text
+
     from pbem import create_app
     from pbem.config import Settings
     from pbem.ext import db
-    from flask_migrate import upgrade
-    from sqlalchemy import text
 
     found = create_app(
         Settings(
@@ -72,6 +75,7 @@ def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
             secret_keys=KEYS,
             smtp_port=mailbox.port,
             smtp_timeout=5,
+            listen_port=free_port(),
         )
     )
     with found.app_context():
@@ -82,6 +86,17 @@ def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
         db.session.execute(text("DROP TABLE alembic_version"))
         db.session.commit()
         db.engine.dispose()
+
+
+@pytest.fixture
+def listener(app: Flask) -> Iterator[Listener]:
+    """The server's own SMTP listener, on a free port."""
+    from pbem.mail.listener import Listener
+
+    found = Listener(app)
+    found.start()
+    yield found
+    found.stop()
 
 
 @pytest.fixture

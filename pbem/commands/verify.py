@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Check each record; exit code 1 if one is wrong, 2 if a file cannot be read."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a record, or one a line; - is stdin")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a record, or one a line; - is stdin"
+    )
     code = 0
     for name in parser.parse_args(arguments).files:
         try:

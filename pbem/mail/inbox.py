@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -91,7 +91,7 @@ def _read_one(note_id: int, *, now: datetime) -> None:
     """Read one note; one that fails is kept and shown to the host, and the next is read."""
     try:
         _read(note_id, now=now)
-    except Exception:
+    except Exception:  # noqa: BLE001 - the outermost loop: one bad mail must not stop the next
         _log.exception("note %s failed", note_id)
         db.session.rollback()
         _finish(note_id, "failed", "the server failed to read it; see the log", now=now)
@@ -104,8 +104,9 @@ def _read(note_id: int, *, now: datetime) -> None:
     except note.Unparseable as error:
         _finish(note_id, "unparseable", str(error), now=now)
         return
-    if facts.automatic is not None:
-        _finish(note_id, "automatic", facts.automatic, now=now)
+    automatic = facts.automatic or ("null return path" if row.return_path == "<>" else None)
+    if automatic is not None:
+        _finish(note_id, "automatic", automatic, now=now)
         return
     named = _named([row.recipient, *facts.recipients])
     if named is None:
@@ -153,8 +154,8 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     if len(read.commands) == 1 and not read.ambiguous:
         _make_move(note_id, turn, read.commands[0], now=now)
         return
-    about = _why_not(read, facts.text)
-    _refuse(note_id, turn, about, about["why"], now=now)
+    about = _why_not(read)
+    _refuse(note_id, turn, about, str(about["why"]), now=now)
 
 
 def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
@@ -178,7 +179,7 @@ def _repeat_or_tell(note_id: int, turn: Turn, facts: note.Facts, *, now: datetim
         _stands(note_id, turn, "the turn is over", now=now)
 
 
-def _why_not(read: reply.Reply, text: str) -> dict[str, object]:
+def _why_not(read: reply.Reply) -> dict[str, Any]:
     """Return what a not_done letter says about a reply that gave no single move."""
     if read.ambiguous:
         return {"why": "ambiguous", "readings": list(read.ambiguous)}
@@ -187,8 +188,7 @@ def _why_not(read: reply.Reply, text: str) -> dict[str, object]:
     if read.refused:
         line, reason = read.refused[0]
         return {"why": "illegal", "line": line, "reason": reason}
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return {"why": "unreadable", "line": first[:80]}
+    return {"why": "unreadable", "line": read.unreadable or ""}
 
 
 def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
@@ -215,17 +215,13 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
 
 
-def _sent_words(turn: Turn) -> str | None:
-    """Return the words of the turn's own letter, to tell them from the reply's."""
-    letter = db.session.scalar(
-        select(Letter).where(Letter.turn_id == turn.id, Letter.kind == "your_turn")
-    )
-    return None if letter is None else letters.words_of(letter)
+def _sent_words(turn: Turn) -> str:
+    """Return the words of all letters about the turn, to tell them from the reply's."""
+    about = select(Letter).where(Letter.turn_id == turn.id).order_by(Letter.id)
+    return "\n".join(letters.words_of(letter) for letter in db.session.scalars(about))
 
 
-def _refuse(
-    note_id: int, turn: Turn, about: dict[str, object], reason: str, *, now: datetime
-) -> None:
+def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now: datetime) -> None:
     """Tell the seat's player what was not done and why, and close the note."""
     with writing():
         turn = db.session.get_one(Turn, turn.id)

@@ -22,6 +22,7 @@ from engine.record import dumps
 from pbem import words
 from pbem.ext import db, settings, tokens
 from pbem.links import Links
+from pbem.mail.flatten import flatten
 from pbem.models import Letter, Match, Status, Turn
 from pbem.play import seat_of
 from pbem.table import load, record
@@ -84,10 +85,11 @@ def build(letter: Letter) -> EmailMessage:
 
 
 def words_of(letter: Letter) -> str:
-    """Return the words of a letter, to tell them from those of a reply to it."""
+    """Return the words of both parts of a letter, to tell them from a reply's own."""
     with force_locale(letter.language):
         values = _common(letter) | KINDS[letter.kind](letter).values
-        return _tidy(render_template(f"mail/{letter.kind}/body.txt", **values))
+        text = render_template(f"mail/{letter.kind}/body.txt", **values)
+        return text + flatten(render_template(f"mail/{letter.kind}/body.html", **values))
 
 
 def sign_in(letter: Letter) -> Content:

@@ -51,7 +51,7 @@ class Handler:
                 for recipient in envelope.rcpt_tos:
                     about = inbox.Envelope(recipient, envelope.mail_from or "<>")
                     inbox.take(raw, about, now=datetime.now(UTC))
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever it is, the mail is not ours yet
                 # Whatever it is, the other side keeps the mail and tries again.
                 _log.exception("mail could not be stored")
                 db.session.rollback()

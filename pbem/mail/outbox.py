@@ -107,7 +107,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     letter = db.session.get_one(Letter, letter_id)
     try:
         content = letters.build(letter)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
         _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}")
@@ -116,9 +116,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     address = letter.address
     db.session.rollback()
     try:
-        connection.send(
-            Parcel(content, recipient=address), envelope_from=Links().bounce(letter_id)
-        )
+        connection.send(Parcel(content, recipient=address), envelope_from=Links().bounce(letter_id))
     except CutOff as error:
         _unknown(letter_id, str(error), now=now)
         raise smtplib.SMTPServerDisconnected(str(error)) from error

@@ -27,7 +27,7 @@ class Instant(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> Any:
         """Refuse a naive time, which would mean another moment on another machine."""
         if value is None:
             return None
@@ -35,7 +35,7 @@ class Instant(TypeDecorator[datetime]):
             raise ValueError(f"{value} has no time zone")
         return value.astimezone(UTC)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Return the moment as aware UTC."""
         if value is None:
             return None

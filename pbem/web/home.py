@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from flask import Blueprint, abort, make_response, redirect, render_template, request, session
+from flask import (
+    Blueprint,
+    abort,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    session,
+    url_for,
+)
 from flask import Response as Page
-from flask import url_for
 from sqlalchemy import select
 from werkzeug.wrappers import Response
 

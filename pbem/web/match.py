@@ -7,12 +7,13 @@ from sqlalchemy import select
 from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
+from engine.decktet import Card
 from engine.record import dumps
 from pbem import telling
 from pbem.ext import db
 from pbem.links import Links
 from pbem.models import Match, Seat, Status
-from pbem.table import load, record
+from pbem.table import Table, load, record
 from pbem.web.drawing import drawn
 from pbem.web.security import signed_in
 
@@ -64,13 +65,13 @@ def _history(match: Match, ply: int, *, is_now: bool) -> str:
         ply=ply,
         is_now=is_now,
         log=telling.log(table if ply == match.ply else load(match), None),
-        hands=_open_hands(match, table) if match.status == Status.OVER else (),
+        hands=_open_hands(table) if match.status == Status.OVER else (),
         own_url=_own_seat_url(match),
         winners=[table.names[number - 1] for number in match.winners or ()],
     )
 
 
-def _open_hands(match: Match, table: telling.Table) -> tuple[tuple[str, tuple[object, ...]], ...]:
+def _open_hands(table: Table) -> tuple[tuple[str, tuple[Card, ...]], ...]:
     """Return all hands at this ply, which anybody may see once the match is over."""
     return tuple(
         (seat.name or "", tuple(table.view(number).hand))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, make_response, redirect, render_template, request
 from flask_babel import get_locale
 from sqlalchemy import select
 
@@ -17,8 +17,8 @@ from pbem.ext import db, settings, tokens
 from pbem.links import Links
 from pbem.models import Match, Move, Seat, Status, Turn
 from pbem.table import load
-from pbem.web.errors import in_words
 from pbem.web.drawing import drawn
+from pbem.web.errors import in_words
 from pbem.web.security import keep_private, signed_in
 
 pages = Blueprint("seat", __name__)
@@ -264,5 +264,4 @@ def _page(template: str, *, status: int = 200, **values: object) -> Response:
 
 
 def _moved(url: str) -> Response:
-    response = make_response(redirect(url, code=303))
-    return response
+    return make_response(redirect(url, code=303))

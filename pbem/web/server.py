@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from waitress.server import create_server
@@ -35,8 +36,6 @@ class PageServer:
         self._thread.join(timeout=5)
 
     def _serve(self) -> None:
-        try:
+        # The sockets are closed under it: that is how it is told to stop.
+        with suppress(OSError):
             self._server.run()
-        except OSError:
-            # The sockets were closed under it: that is how it is told to stop.
-            pass

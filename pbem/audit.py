@@ -1,0 +1,73 @@
+"""Checks the promises against the database: replays every match and compares the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import exists, select
+
+from engine.errors import RulesError
+from engine.record import verify
+from pbem.ext import db
+from pbem.models import Letter, LetterState, Match, Status, Turn
+from pbem.table import Table, load, record
+
+
+def wrongs() -> Iterator[str]:
+    """Yield a line for each thing that is not as promised; nothing is changed."""
+    matches = select(Match).where(Match.status.in_((Status.RUNNING, Status.OVER)))
+    for match in db.session.scalars(matches.order_by(Match.id)):
+        for wrong in _wrongs_of(match):
+            yield f"{match.game} {match.code}: {wrong}"
+        db.session.expunge_all()
+
+
+def _wrongs_of(match: Match) -> Iterator[str]:
+    try:
+        table = load(match)
+    except RulesError as error:
+        yield f"it cannot be replayed: {error}"
+        return
+    if match.ply != table.ply:
+        yield f"it counts {match.ply} moves and has {table.ply}"
+    for move, ply in zip(match.moves, table.plies, strict=True):
+        if tuple(move.scores) != ply.scores:
+            yield f"ply {ply.number}: the scores are {ply.scores}, not {tuple(move.scores)}"
+    if match.status == Status.OVER:
+        yield from _wrongs_at_end(match)
+    else:
+        yield from _wrongs_of_turns(match, table)
+
+
+def _wrongs_at_end(match: Match) -> Iterator[str]:
+    try:
+        verify(record(match))
+    except RulesError as error:
+        yield f"its record is wrong: {error}"
+    if _open_turns(match):
+        yield "it is over and still asks somebody"
+
+
+def _wrongs_of_turns(match: Match, table: Table) -> Iterator[str]:
+    asked = {turn.seat for turn in _open_turns(match)}
+    wanted = set(table.game.to_move(table.state))
+    if asked != wanted:
+        yield f"it asks the seats {sorted(asked)}, and {sorted(wanted)} are to move"
+    for turn in _open_turns(match):
+        if table.seat(turn.seat).player_id is not None and not _is_told(turn):
+            yield f"seat {turn.seat} is to move and has no letter"
+
+
+def _is_told(turn: Turn) -> bool:
+    told = exists().where(
+        Letter.turn_id == turn.id,
+        Letter.kind == "your_turn",
+        Letter.state.not_in((LetterState.STALE, LetterState.FAILED)),
+    )
+    return bool(db.session.scalar(select(told)))
+
+
+def _open_turns(match: Match) -> list[Turn]:
+    return list(
+        db.session.scalars(select(Turn).where(Turn.match_id == match.id, Turn.closed_at.is_(None)))
+    )

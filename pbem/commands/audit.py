@@ -1,0 +1,24 @@
+"""`pbem audit`: run it before an update that changes rules, and whenever in doubt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.audit import wrongs
+from pbem.commands.setup import application
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+
+
+def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
+    """Print what is wrong; exit code 1 if anything is."""
+    parser.parse_args(arguments)
+    found = 0
+    with application().app_context():
+        for wrong in wrongs():
+            print(wrong)
+            found += 1
+    print(f"{found} wrong" if found else "all is as promised")
+    return 1 if found else 0

@@ -1,0 +1,96 @@
+"""`pbem doctor`: looks at what the server needs, and says what to do."""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+from typing import TYPE_CHECKING
+
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from flask import current_app
+from flask_migrate import Config
+from sqlalchemy.exc import SQLAlchemyError
+
+from pbem.app import migrations
+from pbem.commands import CannotRun
+from pbem.commands.setup import application
+from pbem.ext import db, settings
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Sequence
+
+    from pbem.mail.smtp import Postman
+
+
+def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
+    """Print a line for each finding; exit code 1 if something is to be done."""
+    parser.parse_args(arguments)
+    app = application()
+    print("ok: the settings can be used")
+    bad = 0
+    with app.app_context():
+        for check in CHECKS:
+            try:
+                print(f"ok: {check()}")
+            except CannotRun as error:
+                print(f"TO DO: {error}")
+                bad += 1
+    return 1 if bad else 0
+
+
+def host_is_named() -> str:
+    """Check that somebody is told to be the host."""
+    if not settings().host_addresses:
+        raise CannotRun("no host is named; set host_addresses to your own mail address")
+    return f"the host is {', '.join(settings().host_addresses)}"
+
+
+def database_answers() -> str:
+    """Check that the database is there and at the code's version."""
+    try:
+        with db.engine.connect() as connection:
+            here = MigrationContext.configure(connection).get_current_revision()
+    except SQLAlchemyError as error:
+        raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
+    config = Config()
+    config.set_main_option("script_location", str(migrations()))
+    wanted = ScriptDirectory.from_config(config).get_current_head()
+    if here != wanted:
+        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
+    return f"the database answers and is at version {here}"
+
+
+def relay_answers() -> str:
+    """Check that mail can be handed over."""
+    postman: Postman = current_app.extensions["pbem.postman"]
+    where = f"{settings().smtp_host}:{settings().smtp_port}"
+    try:
+        with postman.connect():
+            return f"the relay {where} takes our connection"
+    except (smtplib.SMTPException, OSError) as error:
+        raise CannotRun(
+            f"the relay {where} does not take our mail ({error}); look at the smtp_ settings"
+        ) from error
+
+
+def listener_answers() -> str:
+    """Check that a worker listens for mail, where one should."""
+    site = settings()
+    if site.listen_protocol == "none":
+        return "no listener is wanted; mail comes in by `pbem inbox`"
+    where = f"{site.listen_host}:{site.listen_port}"
+    try:
+        with socket.create_connection((site.listen_host, site.listen_port), timeout=5):
+            return f"a worker listens for mail on {where}"
+    except OSError as error:
+        raise CannotRun(f"nobody listens for mail on {where}; start `pbem worker`") from error
+
+
+CHECKS: tuple[Callable[[], str], ...] = (
+    host_is_named,
+    database_answers,
+    relay_answers,
+    listener_answers,
+)
