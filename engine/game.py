@@ -314,7 +314,9 @@ class Game(ABC, Generic[State, ViewT, Move]):
                 names = ", ".join(known) or "none"
                 raise BadOption(f"{self.title} has no option {name!r}; it has: {names}")
         return {
-            option.name: option.check(given[option.name]) if option.name in given else option.default
+            option.name: option.check(given[option.name])
+            if option.name in given
+            else option.default
             for option in self.options
         }
 

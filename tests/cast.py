@@ -27,7 +27,12 @@ def player(name: str, *, now: datetime, language: str = "en", zone: str = "Europ
 
 
 def running_match(
-    names: Sequence[str], *, now: datetime, game: str = "biscuit", pace_hours: int = 72, **options: object
+    names: Sequence[str],
+    *,
+    now: datetime,
+    game: str = "biscuit",
+    pace_hours: int = 72,
+    **options: object,
 ) -> Match:
     """Return a started match of these people, the first of them its opener; `bot` is a bot."""
     opener = player(names[0], now=now)
@@ -39,9 +44,7 @@ def running_match(
     for seat in list(match.seats):
         if seat.invited:
             name = seat.invited.split("@")[0].title()
-            lobby.sit(
-                seat.id, name=name, phrase="", language="en", zone="Europe/Paris", now=now
-            )
+            lobby.sit(seat.id, name=name, phrase="", language="en", zone="Europe/Paris", now=now)
     return db.session.get_one(Match, match.id)
 
 
@@ -101,7 +104,9 @@ def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str =
     if message_id:
         reply["Message-ID"] = message_id
     quoted = "\n".join(f"> {line}" for line in text_of(message).splitlines())
-    reply.set_content(f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n")
+    reply.set_content(
+        f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n"
+    )
     return reply.as_bytes()
 
 
