@@ -79,7 +79,7 @@ def text_of(message: EmailMessage) -> str:
     """Return a mail's text part."""
     part = message.get_body(("plain",))
     assert part is not None
-    return str(part.get_content())
+    return str(part.get_content()).replace("\r\n", "\n")
 
 
 def html_of(message: EmailMessage) -> str:

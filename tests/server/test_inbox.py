@@ -1,0 +1,204 @@
+"""Mail that comes in: each is stored once, read once, and answered in words or not at all."""
+
+from __future__ import annotations
+
+import smtplib
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from cast import (
+    ADDRESSES,
+    letters_to,
+    move_links,
+    open_turn,
+    reply_to,
+    run_worker,
+    running_match,
+    text_of,
+)
+from sqlalchemy import select
+
+from pbem import lobby, play, telling
+from pbem.ext import db
+from pbem.mail import inbox
+from pbem.models import Match, Move, Note
+from pbem.table import load
+
+
+@pytest.fixture
+def asked(app, mailbox, now):
+    """Ann's first turn letter as it arrived, and the match."""
+    match = running_match(["ann", "bob"], now=now)
+    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
+        # Some tests answer twice, so this turn must leave a choice.
+        turn = open_turn(match)
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        match = db.session.get_one(Match, match.id)
+    run_worker(now)
+    turn = open_turn(match)
+    before = match.ply
+    name = "ann" if turn.seat == 1 else "bob"
+    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
+    return name, letter, _Moves(match.id, before)
+
+
+def send(letter, text, *, sender, now, **options) -> None:
+    raw = reply_to(letter, text, sender=sender, **options)
+    inbox.take(raw, inbox.Envelope(str(letter["Reply-To"]), sender), now=now)
+    run_worker(now)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    match_id: int
+    before: int
+
+
+def moves(since: _Moves) -> list[str]:
+    """Return the moves that were made since the letter was asked for."""
+    made = select(Move.text).where(Move.match_id == since.match_id, Move.ply > since.before)
+    return list(db.session.scalars(made))
+
+
+def verdicts() -> list[tuple[str, str]]:
+    return [(note.verdict, note.reason) for note in db.session.scalars(select(Note))]
+
+
+def test_a_number_plays_the_same_move_as_its_link(asked, now) -> None:
+    name, letter, since = asked
+    send(letter, "1", sender=ADDRESSES[name], now=now)
+    assert len(moves(since)) == 1
+    (receipt,) = letters_to(name, "receipt")
+    assert receipt.state == "sent"
+    assert verdicts() == [("move", None)]
+
+
+def test_the_same_mail_twice_is_one_move_and_one_receipt(asked, now) -> None:
+    name, letter, since = asked
+    for _ in range(3):
+        send(letter, "1", sender=ADDRESSES[name], now=now)
+    assert len(moves(since)) == 1
+    assert len(letters_to(name, "receipt")) == 1
+    assert verdicts() == [("move", None)]
+
+
+def test_the_same_move_in_another_mail_is_known_and_not_made_again(asked, now) -> None:
+    name, letter, since = asked
+    send(letter, "1", sender=ADDRESSES[name], message_id="<a@x.example>", now=now)
+    send(letter, "1", sender=ADDRESSES[name], message_id="<b@x.example>", now=now)
+    assert len(moves(since)) == 1
+    assert verdicts() == [("move", None), ("repeated", None)]
+
+
+def test_a_reply_to_an_old_turn_is_told_what_stands(asked, now, app) -> None:
+    name, letter, since = asked
+    app.test_client().post(move_links(letter)[0])
+    send(letter, "pass please", sender=ADDRESSES[name], now=now)
+    assert len(moves(since)) == 1
+    (told,) = letters_to(name, "stands")
+    assert told.state == "sent"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("what a lovely day", "it began “what a lovely day…”"),
+        ("99", "that is not possible now: there is no move with that number"),
+        ("play 1\nplay 2", "can be read in more than one way"),
+        ("", "No move was found in your mail."),
+    ],
+)
+def test_what_cannot_be_done_is_answered_with_the_reason_and_the_moves(
+    asked, mailbox, now, text, words
+) -> None:
+    name, letter, since = asked
+    send(letter, text, sender=ADDRESSES[name], now=now)
+    assert moves(since) == []
+    answer = mailbox.to(ADDRESSES[name])[-1]
+    assert "not done, your turn still" in answer["Subject"]
+    assert words in " ".join(text_of(answer).split())
+    assert move_links(answer) == move_links(letter)
+    assert answer["Auto-Submitted"] == "auto-replied"
+
+
+def test_a_move_from_another_address_is_not_played(asked, mailbox, now) -> None:
+    name, letter, since = asked
+    send(letter, "1", sender=ADDRESSES["dan"], now=now)
+    assert moves(since) == []
+    assert mailbox.to(ADDRESSES["dan"]) == []
+    assert "came from another address" in text_of(mailbox.to(ADDRESSES[name])[-1])
+
+
+def test_automatic_mail_moves_nothing_and_gets_no_answer(asked, mailbox, now) -> None:
+    name, letter, since = asked
+    raw = b"Auto-Submitted: auto-replied\r\n" + reply_to(letter, "1", sender=ADDRESSES[name])
+    before = len(mailbox.arrived)
+    inbox.take(raw, inbox.Envelope(str(letter["Reply-To"]), ADDRESSES[name]), now=now)
+    # The same from the null return path, where bounces come from.
+    again = reply_to(letter, "1", sender=ADDRESSES[name])
+    inbox.take(again, inbox.Envelope(str(letter["Reply-To"]), "<>"), now=now)
+    run_worker(now)
+    assert moves(since) == []
+    assert len(mailbox.arrived) == before
+    assert [verdict for verdict, _ in verdicts()] == ["automatic", "automatic"]
+
+
+def test_a_mail_without_our_token_is_kept_and_not_answered(app, mailbox, now) -> None:
+    raw = b"From: dan@players.example\r\nTo: g+aaaa@play.example\r\n\r\nhello\r\n"
+    inbox.take(raw, inbox.Envelope("g+aaaa@play.example", "dan@players.example"), now=now)
+    run_worker(now)
+    assert verdicts() == [("unknown", "no address of it holds a token of ours")]
+    assert mailbox.arrived == []
+
+
+def test_mail_that_cannot_be_parsed_is_kept_and_the_next_is_read(asked, now) -> None:
+    name, letter, since = asked
+    bad = b"From: " + b"(" * 70_000 + b"\r\n\r\nx\r\n"
+    inbox.take(bad, inbox.Envelope(str(letter["Reply-To"]), "x@y.example"), now=now)
+    send(letter, "1", sender=ADDRESSES[name], now=now)
+    assert [verdict for verdict, _ in verdicts()] == ["unparseable", "move"]
+    assert len(moves(since)) == 1
+
+
+def test_a_reply_to_the_envelope_address_is_read_too(asked, mailbox, now) -> None:
+    name, letter, since = asked
+    (bounce_to,) = {s for s, to, raw in mailbox.arrived if to == ADDRESSES[name]}
+    del letter["Reply-To"]
+    letter["Reply-To"] = bounce_to
+    send(letter, "1", sender=ADDRESSES[name], now=now)
+    assert len(moves(since)) == 1
+
+
+def test_the_listener_refuses_what_is_not_for_us_and_takes_upper_case(
+    asked, listener, now
+) -> None:
+    name, letter, since = asked
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    with smtplib.SMTP("127.0.0.1", listener.port) as relay:
+        with pytest.raises(smtplib.SMTPRecipientsRefused):
+            relay.sendmail(ADDRESSES[name], ["nobody@play.example"], raw)
+        relay.sendmail(ADDRESSES[name], [str(letter["Reply-To"]).upper()], raw)
+    run_worker(now)
+    assert len(moves(since)) == 1
+
+
+def test_an_invitation_is_answered_by_reply(app, mailbox, now) -> None:
+    from cast import player
+
+    ann = player("ann", now=now)
+    chairs = [lobby.Chair(address=ADDRESSES["bob"]), lobby.Chair(address=ADDRESSES["cleo"])]
+    match_id = lobby.open_table(ann, "biscuit", chairs, {}, now=now).id
+    run_worker(now)
+    (to_bob,), (to_cleo,) = mailbox.to(ADDRESSES["bob"]), mailbox.to(ADDRESSES["cleo"])
+    match = db.session.get_one(Match, match_id)
+    assert match.commitment in text_of(to_bob)
+    send(to_bob, "Sit down, gladly", sender=ADDRESSES["bob"], now=now)
+    send(to_bob, "sit down", sender=ADDRESSES["bob"], now=now)
+    send(to_cleo, "decline", sender=ADDRESSES["cleo"], now=now + timedelta(hours=1))
+    match = db.session.get_one(Match, match_id)
+    assert [seat.name for seat in match.seats] == ["Ann", "bob", None]
+    assert match.status == "open"
+    assert "declined your invitation" in mailbox.to(ADDRESSES["ann"])[-1]["Subject"]
+    # What could not be read is answered by the invitation once more.
+    assert len(mailbox.to(ADDRESSES["bob"])) == 2
