@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.biscuit_table import End, Keep, Move, Place, Play
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
+from engine.game import N_
 from engine.reading import CardWords, Items, Vocabulary, read, vocabulary
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def meant(game: Biscuit, view: BiscuitView, text: str) -> Move:
         and (len(cards) == 1 or _named(view, move, cards[1]))
     ]
     if not found:
-        raise IllegalMove(_reason(view, cards, end))
+        raise _refusal(view, cards, end)
     if len(found) > 1:
         raise Ambiguous([game.format(move) for move in found])
     return found[0]
@@ -56,9 +57,11 @@ def _kept(view: BiscuitView, items: tuple[CardWords | End | Keep, ...]) -> Keep:
     if len(items) - len(named) > 1 or len(named) > 1:
         raise Unreadable
     if view.drawn is None:
-        raise IllegalMove("there is no drawn card to keep; play a card")
+        raise IllegalMove(N_("there is no drawn card to keep; play a card"))
     if named and not named[0].fits(view.drawn):
-        raise IllegalMove(f"the card you drew is {view.drawn}; play it or keep it")
+        raise IllegalMove(
+            N_("the card you drew is %(card)s; play it, or keep it"), card=view.drawn.code
+        )
     return Keep()
 
 
@@ -83,27 +86,27 @@ def _named(view: BiscuitView, play: Play, words: CardWords) -> bool:
     return words.fits(view.lines.inward(play)[0])
 
 
-def _reason(view: BiscuitView, cards: list[CardWords], end: End | None) -> str:
+def _refusal(view: BiscuitView, cards: list[CardWords], end: End | None) -> IllegalMove:
     """Return why nothing legal fits the words."""
     held = [card for card in view.hand if cards[0].fits(card)]
     if not held:
-        return f"{cards[0].text} is not in your hand"
+        return IllegalMove(N_("%(card)s is not in your hand"), card=cards[0].text)
     if view.drawn is not None and view.drawn not in held:
-        return f"you may only play the card you drew, {view.drawn}, or keep it"
+        return IllegalMove(
+            N_("you may only play the card you drew, %(card)s, or keep it"), card=view.drawn.code
+        )
     places = [place for place in view.lines.places() if end in (None, place.end)]
     if not places:
-        return "there is no column yet: only the ends of the main line are open"
+        return IllegalMove(N_("there is no column yet: only the ends of the main line are open"))
     if len(cards) == 2:
         places = [place for place in places if _named(view, _at(held[0], place), cards[1])]
         if not places:
-            return f"{cards[1].text} names no open place there"
-    return f"{cards[0].text} shares no suit with {_list(places)}"
+            return IllegalMove(N_("%(card)s names no open place there"), card=cards[1].text)
+    ends = dict.fromkeys(place.neighbour.code for place in places)
+    return IllegalMove(
+        N_("%(card)s shares no suit with %(ends)s"), card=cards[0].text, ends=", ".join(ends)
+    )
 
 
 def _at(card: Card, place: Place) -> Play:
     return Play(card, place.end, place.column)
-
-
-def _list(places: list[Place]) -> str:
-    codes = list(dict.fromkeys(place.neighbour.code for place in places))
-    return " or ".join(codes)

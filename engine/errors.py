@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 class RulesError(Exception):
     """that is not possible by the rules"""
 
+    def __init__(self, pattern: str = "", /, **fields: str) -> None:
+        """Keep a pattern (a gettext id) and what fills it; none: the class's own message."""
+        super().__init__(pattern)
+        self.pattern = pattern or (type(self).__doc__ or "").strip()
+        self.fields = fields
+
     def __str__(self) -> str:
-        """Return the given detail, or else the class's own message."""
-        return super().__str__() or (type(self).__doc__ or "").strip()
+        """Return the message in English."""
+        return self.pattern % self.fields if self.fields else self.pattern
 
 
 class IllegalMove(RulesError):

@@ -43,7 +43,7 @@ def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) ->
     """Tell a player why their mail was not done, with the moves again.
 
     ``about`` holds ``why`` (illegal, ambiguous, unreadable or stranger) and may hold the
-    ``line`` that was read, the ``reason`` in words and the ``readings``.
+    ``line`` that was read, the ``reason`` (a pattern) with its ``fields``, the ``readings``.
     """
     if seat.player is not None:
         _queue("not_done", seat.player, now, match=turn.match, seat=seat, turn=turn, about=about)

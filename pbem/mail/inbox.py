@@ -162,8 +162,7 @@ def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
     try:
         play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
     except RulesError as error:
-        about = {"why": "illegal", "line": text, "reason": str(error)}
-        _refuse(note_id, turn, about, "illegal", now=now)
+        _refuse(note_id, turn, _illegal(text, error), "illegal", now=now)
     except PbemError as error:
         _stands(note_id, turn, str(error), now=now)
 
@@ -186,9 +185,13 @@ def _why_not(read: reply.Reply) -> dict[str, Any]:
     if len(read.commands) > 1:
         return {"why": "ambiguous", "readings": list(read.commands)}
     if read.refused:
-        line, reason = read.refused[0]
-        return {"why": "illegal", "line": line, "reason": reason}
+        line, error = read.refused[0]
+        return _illegal(line, error)
     return {"why": "unreadable", "line": read.unreadable or ""}
+
+
+def _illegal(line: str, error: RulesError) -> dict[str, Any]:
+    return {"why": "illegal", "line": line, "reason": error.pattern, "fields": error.fields}
 
 
 def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:

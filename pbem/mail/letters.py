@@ -198,7 +198,7 @@ def _why(about: dict[str, Any]) -> str:
     line = about.get("line", "")
     match about["why"]:
         case "illegal":
-            reason = gettext(about["reason"]).rstrip(".")
+            reason = gettext(about["reason"], **about["fields"])
             return gettext(
                 "You wrote “%(line)s…”, and that is not possible now: %(reason)s.",
                 line=line,

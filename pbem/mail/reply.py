@@ -62,7 +62,7 @@ class Reply:
     say: str | None = None
     ambiguous: tuple[str, ...] = ()
     unreadable: str | None = None
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[str, IllegalMove], ...] = ()
     then: tuple[str, ...] = ()
 
 
@@ -139,7 +139,7 @@ class _Zone:
 
     commands: list[Command] = field(default_factory=list)
     readings: list[tuple[str, ...]] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, IllegalMove]] = field(default_factory=list)
     then: list[str] = field(default_factory=list)
 
     @property
@@ -183,7 +183,7 @@ def _read_zone(lines: Sequence[_Line], command: Commands) -> _Zone:
                 zone.readings.append(error.readings)
         except IllegalMove as error:
             if counts:
-                zone.refused.append((line.text.strip()[:SEEN], str(error)))
+                zone.refused.append((line.text.strip()[:SEEN], error))
             if counts and CODE.search(clean(line.text)):
                 zone.then.append(line.text.strip())
         else:

@@ -33,7 +33,8 @@ def add_to(app: Flask) -> None:
 
 def in_words(error: PbemError | RulesError) -> str:
     """Return an error's message in the reader's language, as a sentence."""
-    text = gettext(str(error))
+    words = error.pattern if isinstance(error, RulesError) else str(error)
+    text = gettext(words, **(error.fields if isinstance(error, RulesError) else {}))
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 

@@ -183,7 +183,7 @@ def test_with_two_columns_the_column_must_be_named():
         ("9LK left", "9LK is not in your hand"),
         ("4MS right", "4MS shares no suit with 5YK"),
         ("6LK left", "6LK shares no suit with 5SW"),
-        ("CM", "CM shares no suit with 5SW or 5YK or 8YK"),
+        ("CM", "CM shares no suit with 5SW, 5YK, 8YK"),
         ("6SY up 5SW", "5SW names no open place there"),
         ("keep", "there is no drawn card to keep; play a card"),
     ],
