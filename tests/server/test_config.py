@@ -1,0 +1,59 @@
+"""Settings: from the file and the environment, checked, with a secret that is made once."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from pbem.config import BadSettings, load
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('site_name = "File"\nsmtp_port = 2525\n')
+    found = load(tmp_path, {"PBEM_SITE_NAME": "Environment", "OTHER": "x"})
+    assert (found.site_name, found.smtp_port) == ("Environment", 2525)
+
+
+def test_a_missing_secret_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    first, again = load(tmp_path, {}), load(tmp_path, {})
+    assert first.secret_keys == again.secret_keys
+    assert len(bytes.fromhex(first.secret_keys[0])) == 32
+    assert stat.S_IMODE((tmp_path / "secret_keys").stat().st_mode) == 0o600
+    assert first.secret_keys[0] not in repr(first)
+
+
+def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
+    assert load(tmp_path / "a", {}).secret_keys != load(tmp_path / "b", {}).secret_keys
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("PBEM_SMTP_PORT", "x", "smtp_port: 'x' is not possible; write a whole number"),
+        ("PBEM_SMTP_PORT", "99999", "smtp_port: 99999 is not a port"),
+        ("PBEM_SMTP_PROT", "25", "smtp_prot: there is no such setting; did you mean smtp_port?"),
+        ("PBEM_BASE_URL", "play.example", "base_url: 'play.example' is not possible; write it as"),
+        ("PBEM_DATABASE_URL", "mysql://x", "database_url: the database is of an unknown kind"),
+        ("PBEM_ZONE", "Mars/Base", "zone: 'Mars/Base' is not a time zone"),
+        ("PBEM_SMTP_SECURITY", "ssl", "write one of none, starttls, tls"),
+        ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
+    ],
+)
+def test_a_wrong_setting_is_told_by_name_with_what_to_write(tmp_path, name, value, words) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load(tmp_path, {name: value})
+    assert words in str(caught.value)
+
+
+def test_all_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load(tmp_path, {"PBEM_ZONE": "x", "PBEM_SMTP_PORT": "0", "PBEM_LANGUAGE": "tlh"})
+    assert len(str(caught.value).splitlines()) == 3
+
+
+def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("site_name = Us\n")
+    with pytest.raises(BadSettings, match=r"config\.toml"):
+        load(tmp_path, {})
