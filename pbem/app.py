@@ -57,6 +57,11 @@ def build(given: Settings | None) -> Flask:
     return app
 
 
+def default_instance() -> Path:
+    """Return the folder for local data: beside the checkout, or under the prefix's var/."""
+    return Path(Flask("pbem").instance_path)
+
+
 def migrations() -> Path:
     """Return the folder of the database's migrations."""
     return _beside("migrations")
