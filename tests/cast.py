@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
 from sqlalchemy import select
 
-from pbem import lobby, worker
+from engine import GAMES
+from pbem import lobby, play, worker
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.models import Letter, Match, Player, Seat, Turn
@@ -113,3 +114,21 @@ def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str =
 def run_worker(now: datetime) -> None:
     """Let the worker do everything that is due, once."""
     worker.run_once(now)
+
+
+def positions(name: str, now: datetime, *, moves: int = 60) -> Iterator[tuple[Match, Turn]]:
+    """Yield a running match of people at each of its turns; moves are by chance."""
+    seats = list(ADDRESSES)[: GAMES[name].seat_counts[-1]]
+    match_id = running_match(seats, now=now, game=name).id
+    for _ in range(moves):
+        match = db.session.get_one(Match, match_id)
+        if match.status == "over":
+            return
+        turn = db.session.scalars(
+            select(Turn).where(Turn.match_id == match_id, Turn.closed_at.is_(None))
+        ).first()
+        assert turn is not None
+        yield match, turn
+        text = play.choose_for(turn.id, "random")
+        assert text is not None
+        play.make_move(turn.id, text, by="link", now=now)

@@ -36,6 +36,7 @@ Commands: TypeAlias = Callable[[str], Command | None]
 
 # A card's code: with its digit, or with letters only.
 CODE: Final = re.compile(r"\b(?:[2-9]\s?[mswlyk]{2}|[ac][mswlyk]|[pt][mswlyk]{3}|ex)\b")
+_LARGE_ACE: Final = re.compile(r"\bA[MS]\b")
 _SIGNS: Final = re.compile(r"[^\w\s'-]|^-|-$|-\s|\s-")
 _COURTESY: Final = re.compile(
     r"^(?:please |ok,? |(?:i|i'll|i will|let me|je|je vais|we) "
@@ -63,8 +64,9 @@ def is_weak(line: str) -> bool:
         return not (number["strong"] or number["mark"])
     if text in _VERBS_ALONE:
         return False
-    # "am" and "as" are words as well as Aces.
-    return CODE.search(text) is None or text.isalpha()
+    codes = [code for code in CODE.findall(text) if code not in ("am", "as")]
+    # "am" and "as" are words as well as Aces, unless somebody wrote them large.
+    return text.isalpha() or not (codes or _LARGE_ACE.search(line))
 
 
 def turn_commands(game: Game[Any, Any, Any], view: View) -> Commands:

@@ -1,12 +1,10 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
-One function for each kind of letter; the same row always gives the same bytes.
+The same row always gives the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -14,38 +12,18 @@ from email.policy import SMTP
 from typing import Any, Final
 
 from flask import render_template
-from flask_babel import force_locale, gettext
+from flask_babel import force_locale
 from sqlalchemy import func, select
 
-from engine import GAMES
-from engine.record import dumps
-from pbem import words
-from pbem.ext import db, settings, tokens
+from pbem.ext import db, settings
 from pbem.links import Links
+from pbem.mail import contents
+from pbem.mail.contents import Content
 from pbem.mail.flatten import flatten
-from pbem.models import Letter, Match, Status, Turn
-from pbem.play import seat_of
-from pbem.table import load, record
-from pbem.tableau import Picture, card_png, png
-from pbem.telling import Telling, tell, told
-from pbem.tokens import Named
+from pbem.models import Letter, Status
 
 # Mail stays 7 bit on the wire: some relays still break anything else.
 _POLICY: Final = SMTP.clone(cte_type="7bit", max_line_length=78)
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What one letter holds beside its words.
-
-    ``values`` go to the templates, ``pictures`` by Content-ID to the HTML part, ``files``
-    (name, type, bytes) are attached, and a reply to ``answers`` is understood.
-    """
-
-    values: dict[str, Any]
-    pictures: dict[str, Picture]
-    answers: tuple[Named, int] | None = None
-    files: tuple[tuple[str, str, bytes], ...] = ()
 
 
 def is_true(letter: Letter) -> bool:
@@ -68,11 +46,16 @@ def is_true(letter: Letter) -> bool:
 def build(letter: Letter) -> EmailMessage:
     """Return the letter as it goes out."""
     with force_locale(letter.language):
-        content = KINDS[letter.kind](letter)
-        values = _common(letter) | content.values
-        text = render_template(f"mail/{letter.kind}/body.txt", **values)
-        html = render_template(f"mail/{letter.kind}/body.html", **values)
-        subject = render_template(f"mail/{letter.kind}/subject.txt", **values)
+        content = contents.content(letter)
+        return compose(letter, content)
+
+
+def compose(letter: Letter, content: Content) -> EmailMessage:
+    """Return the mail of a letter with this content, in the running language."""
+    values = _common(letter) | content.values
+    text = render_template(f"mail/{letter.kind}/body.txt", **values)
+    html = render_template(f"mail/{letter.kind}/body.html", **values)
+    subject = render_template(f"mail/{letter.kind}/subject.txt", **values)
     message = _message(letter, " ".join(subject.split()), content)
     message.set_content(_tidy(text))
     message.add_alternative(html, subtype="html")
@@ -87,197 +70,9 @@ def build(letter: Letter) -> EmailMessage:
 def words_of(letter: Letter) -> str:
     """Return the words of both parts of a letter, to tell them from a reply's own."""
     with force_locale(letter.language):
-        values = _common(letter) | KINDS[letter.kind](letter).values
+        values = _common(letter) | contents.content(letter).values
         text = render_template(f"mail/{letter.kind}/body.txt", **values)
         return text + flatten(render_template(f"mail/{letter.kind}/body.html", **values))
-
-
-def sign_in(letter: Letter) -> Content:
-    """Return the letter with the link that signs its reader in."""
-    player = letter.player
-    assert player is not None, "only players sign in"
-    token = tokens().timed_link("sign-in", player.id, letter.about["sign_ins"])
-    return Content({"url": Links().sign_in(token)}, {})
-
-
-def invitation(letter: Letter) -> Content:
-    """Return the invitation to a seat, with the deal's commitment."""
-    seat = letter.seat
-    assert seat is not None, "an invitation is to a seat"
-    match = seat.match
-    values = {
-        "opener": match.opener.name,
-        "match": match,
-        "others": [s.name for s in match.seats if s.name and s.player_id != match.opener_id],
-        "options": _options(match),
-        "url": Links().invitation(seat),
-        "commitment": match.commitment,
-    }
-    return Content(values, {}, (Named.SEAT, seat.id))
-
-
-def declined(letter: Letter) -> Content:
-    """Return the news for an opener that somebody will not play."""
-    assert letter.match is not None, "an invitation is to a table"
-    url = Links().join(letter.match)
-    return Content({"who": letter.about["address"], "match": letter.match, "join_url": url}, {})
-
-
-def your_turn(letter: Letter) -> Content:
-    """Return the letter that asks for a move."""
-    assert letter.turn is not None, "it is about a turn"
-    return _asking(letter, letter.turn)
-
-
-def reminder(letter: Letter) -> Content:
-    """Return the letter that asks once more."""
-    assert letter.turn is not None, "it is about a turn"
-    return _asking(letter, letter.turn)
-
-
-def not_done(letter: Letter) -> Content:
-    """Return why a mail was not done, with the moves again."""
-    assert letter.turn is not None, "it is about a turn"
-    content = _asking(letter, letter.turn)
-    content.values["why"] = _why(letter.about)
-    return content
-
-
-def stands(letter: Letter) -> Content:
-    """Return what stands, for a mail that came when its turn was over."""
-    return _showing(letter)
-
-
-def receipt(letter: Letter) -> Content:
-    """Return what a move by mail did, with the new table."""
-    return _showing(letter)
-
-
-def house_played(letter: Letter) -> Content:
-    """Return the news that time ran out and the house moved."""
-    return _showing(letter)
-
-
-def game_over(letter: Letter) -> Content:
-    """Return the end: the final table, the placings, the key, and the record attached."""
-    match, seat = letter.match, letter.seat
-    assert match is not None, "it is about a match"
-    assert seat is not None, "it is for a seat"
-    telling = tell(load(match), seat.number)
-    values = _table_values(letter, telling) | {
-        "winners": [telling.table.names[number - 1] for number in match.winners or ()],
-        "has_won": seat.number in (match.winners or ()),
-        "places": sorted(telling.standings, key=lambda standing: -standing.score),
-        "key": match.server_key.hex(),
-        "commitment": match.commitment,
-    }
-    name = f"{match.game}-{match.code}.json"
-    file = (name, "application/json", (dumps(record(match)) + "\n").encode())
-    return Content(values, _table_pictures(telling), files=(file,))
-
-
-KINDS: Final[dict[str, Callable[[Letter], Content]]] = {
-    kind.__name__: kind
-    for kind in (
-        sign_in,
-        invitation,
-        declined,
-        your_turn,
-        receipt,
-        stands,
-        not_done,
-        reminder,
-        house_played,
-        game_over,
-    )
-}
-
-
-def _why(about: dict[str, Any]) -> str:
-    """Return in words why nothing was played; see post.not_done for what it may hold."""
-    line = about.get("line", "")
-    match about["why"]:
-        case "illegal":
-            reason = gettext(about["reason"], **about["fields"])
-            return gettext(
-                "You wrote “%(line)s…”, and that is not possible now: %(reason)s.",
-                line=line,
-                reason=reason,
-            )
-        case "ambiguous":
-            return gettext(
-                "Your mail can be read in more than one way (%(readings)s…). Say which you mean.",
-                readings="…, ".join(about["readings"]),
-            )
-        case "stranger":
-            return gettext(
-                "A mail about your seat came from another address than yours. Nothing was"
-                " played; if it was you, move by a link below."
-            )
-    if line:
-        return gettext("No move was found in your mail; it began “%(line)s…”.", line=line)
-    return gettext("No move was found in your mail.")
-
-
-def _asking(letter: Letter, turn: Turn) -> Content:
-    """Return a letter with the table, the hand and every legal move as a link."""
-    seat = seat_of(turn)
-    telling = tell(load(turn.match, ply=turn.ply), turn.seat)
-    links = Links()
-    values = _table_values(letter, telling) | {
-        "deadline": words.moment(turn.deadline, letter.zone),
-        "links": {choice.n: links.move(turn, choice.n) for choice in telling.choices},
-        "seat_url": links.seat(seat),
-        "nth": turn.ply + 1,
-    }
-    pictures = _table_pictures(telling)
-    for holding in telling.holdings:
-        pictures[f"card-{holding.card.code.lower()}"] = card_png(holding.card)
-    return Content(values, pictures, (Named.TURN, turn.id))
-
-
-def _showing(letter: Letter) -> Content:
-    """Return a letter with the table after the ply it tells about, and no moves."""
-    assert letter.match is not None, "it is about a match"
-    assert letter.turn is not None, "it is about a turn"
-    seat, ply = letter.seat, letter.about["ply"]
-    assert seat is not None, "it is for a seat"
-    telling = tell(load(letter.match, ply=ply), seat.number, since=max(ply - 1, 0))
-    values = _table_values(letter, telling) | {
-        "lines": told(telling.table, ply, seat.number) if ply else (),
-        "seat_url": Links().seat(seat),
-    }
-    return Content(values, _table_pictures(telling), (Named.TURN, letter.turn.id))
-
-
-def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
-    drawn = png(telling.layout, say=telling.say)
-    match = telling.table.match
-    return {
-        "telling": telling,
-        "match": match,
-        "title": telling.table.game.title,
-        "others": [s.name for s in telling.standings if not s.is_reader],
-        "name": next((s.name for s in telling.standings if s.is_reader), ""),
-        "picture": drawn,
-        "history_url": Links().match(match),
-        "about": letter.about,
-    }
-
-
-def _table_pictures(telling: Telling) -> dict[str, Picture]:
-    return {"table": png(telling.layout, say=telling.say)}
-
-
-def _options(match: Match) -> list[str]:
-    """Return the options of a table that are not at their defaults, as label and value."""
-    return [
-        f"{gettext(option.label)} ({match.options[option.name]})"
-        if not isinstance(option.default, bool)
-        else gettext(option.label)
-        for option in GAMES[match.game].options
-        if match.options[option.name] != option.default
-    ]
 
 
 def _common(letter: Letter) -> dict[str, Any]:

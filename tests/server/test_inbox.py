@@ -103,7 +103,7 @@ def test_a_reply_to_an_old_turn_is_told_what_stands(asked, now, app) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("what a lovely day", "it began “what a lovely day…”"),
+        ("what a lovely day", "it began ‹what a lovely day›"),
         ("99", "that is not possible now: there is no move with that number"),
         ("play 1\nplay 2", "can be read in more than one way"),
         ("", "No move was found in your mail."),
@@ -170,9 +170,7 @@ def test_a_reply_to_the_envelope_address_is_read_too(asked, mailbox, now) -> Non
     assert len(moves(since)) == 1
 
 
-def test_the_listener_refuses_what_is_not_for_us_and_takes_upper_case(
-    asked, listener, now
-) -> None:
+def test_the_listener_refuses_what_is_not_for_us_and_takes_upper_case(asked, listener, now) -> None:
     name, letter, since = asked
     raw = reply_to(letter, "1", sender=ADDRESSES[name])
     with smtplib.SMTP("127.0.0.1", listener.port) as relay:
