@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check fix golden catalogs clean
+.PHONY: help demo test check fix catalogs screens clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -38,6 +38,9 @@ catalogs: $(VENV)/tests ## collect the words for people and compile their transl
 	$(BIN)/pybabel -q extract -F babel.cfg -k N_ -k say -k 'count:2,3' --no-location --sort-output --project=pbem -o pbem/translations/messages.pot .
 	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --no-wrap -i pbem/translations/messages.pot -d pbem/translations
 	$(BIN)/pybabel -q compile -d pbem/translations
+
+screens: $(VENV)/tests ## take pictures of the pages into .screens/, to be looked at
+	PYTHONPATH=.:tests $(BIN)/python tests/browser/screens.py
 
 clean: ## remove what was installed and made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

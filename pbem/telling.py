@@ -13,7 +13,7 @@ from flask import render_template
 from flask_babel import gettext, ngettext
 
 from engine.decktet import Card
-from engine.game import Layout, Phrase, View
+from engine.game import Event, Layout, Phrase, View
 from engine.record import Ply
 from pbem import words
 from pbem.table import Table
@@ -128,7 +128,7 @@ def choice_words(choice: Choice) -> str:
 def log(table: Table, seat: int | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return all that was told, ply by ply; ply 0 is the deal."""
     say = words.speaker(table.names)
-    opening = tuple(say(event.told(seat)) for event in table.opening)
+    opening = tuple(_sentence(event, seat, say) for event in table.opening)
     told = [(ply.number, _ply_lines(table, ply, seat, say)) for ply in table.plies]
     return ((0, opening), *told)
 
@@ -148,11 +148,11 @@ def _news(
 ) -> tuple[str, ...]:
     lines: list[str] = []
     if since == 0:
-        lines += [say(event.told(seat)) for event in table.opening]
+        lines += [_sentence(event, seat, say) for event in table.opening]
     elif table.plies[since - 1].seat == seat:
         # What followed from the reader's own move is news; the move itself is not.
         after = table.plies[since - 1].events[1:]
-        lines += [say(event.told(seat)) for event in after]
+        lines += [_sentence(event, seat, say) for event in after]
     for ply in table.plies[since:]:
         lines += _ply_lines(table, ply, seat, say)
     return tuple(lines)
@@ -161,15 +161,17 @@ def _news(
 def _ply_lines(
     table: Table, ply: Ply, seat: int | None, say: Callable[[Phrase], str]
 ) -> tuple[str, ...]:
-    lines = []
-    for event in ply.events:
-        line = say(event.told(seat))
-        if event.points:
-            line = f"{line.removesuffix('.')}: {words.points(event.points)}."
-        lines.append(line)
+    lines = [_sentence(event, seat, say) for event in ply.events]
     if table.match.moves[ply.number - 1].by == "timeout":
         lines[0] += " " + gettext("(Time had run out; the house chose this move.)")
     return tuple(lines)
+
+
+def _sentence(event: Event, seat: int | None, say: Callable[[Phrase], str]) -> str:
+    """Return an event as a sentence, with the points that it made."""
+    line = say(event.told(seat))
+    line = line[:1].upper() + line[1:]
+    return f"{line.removesuffix('.')}: {words.points(event.points)}." if event.points else line
 
 
 def _fresh(table: Table, since: int) -> frozenset[Card]:

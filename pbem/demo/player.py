@@ -15,7 +15,8 @@ from pbem.ext import db, settings, writing
 from pbem.lobby import Chair
 from pbem.models import Match, Player
 
-ADDRESS: Final = "you@home.localhost"
+ADDRESS: Final = "ada@home.localhost"
+NAME: Final = "Ada"
 
 
 def the_player() -> Player:
@@ -28,7 +29,7 @@ def welcome(*, now: datetime) -> None:
     if lobby.find_player(ADDRESS) is None:
         language = "fr" if os.environ.get("LANG", "").startswith("fr") else settings().language
         with writing():
-            lobby.new_player(ADDRESS, name="You", language=language, zone=machine_zone(), now=now)
+            lobby.new_player(ADDRESS, name=NAME, language=language, zone=machine_zone(), now=now)
     if not db.session.scalar(select(exists().where(Match.id.is_not(None)))):
         open_game(the_player(), "biscuit", 2, now=now)
 
