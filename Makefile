@@ -37,6 +37,7 @@ fix: $(VENV)/tests ## format and mend what can be mended
 catalogs: $(VENV)/tests ## collect the words for people and compile their translations
 	$(BIN)/pybabel -q extract -F babel.cfg -k N_ -k say -k 'count:2,3' --no-location --sort-output --project=pbem -o pbem/translations/messages.pot .
 	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --no-wrap -i pbem/translations/messages.pot -d pbem/translations
+	sed -i -e '/^"\(PO-Revision-Date\|Last-Translator\|Report-Msgid-Bugs-To\)/d' -e 's/^"POT-Creation-Date:.*/"POT-Creation-Date: 2026-12-01 00:00+0000\\n"/' pbem/translations/messages.pot pbem/translations/*/LC_MESSAGES/messages.po
 	$(BIN)/pybabel -q compile -d pbem/translations
 
 screens: $(VENV)/tests ## take pictures of the pages into .screens/, to be looked at

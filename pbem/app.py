@@ -94,6 +94,7 @@ def _add_words(app: Flask) -> None:
         points=words.points,
         total=words.total,
         moment=words.moment,
+        wrap=words.wrap,
     )
     app.jinja_env.globals.update(
         get_locale=get_locale, site_name=lambda: settings().site_name, card_svg=_card

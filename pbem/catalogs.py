@@ -8,10 +8,13 @@ from typing import Any, BinaryIO
 
 
 def docstrings(
-    file: BinaryIO, _keywords: Any, _comment_tags: Any, options: Any  # noqa: ARG001 - Babel names it
+    file: BinaryIO,
+    _keywords: Any,
+    _comment_tags: Any,
+    options: Any,  # noqa: ARG001 - Babel names it
 ) -> Iterator[tuple[int, None, str, list[str]]]:
     """Yield the docstring of each error class of a module, as Babel's extractors do."""
     for node in ast.parse(file.read()).body:
-        words = ast.get_docstring(node) if isinstance(node, ast.ClassDef) else None
-        if words is not None:
-            yield node.lineno, None, words, []
+        # An error derives from another; what derives from nothing is no error.
+        if isinstance(node, ast.ClassDef) and node.bases:
+            yield node.lineno, None, ast.get_docstring(node) or "", []

@@ -5,6 +5,7 @@ All functions speak the language of the running request or letter (Flask-Babel).
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -106,9 +107,16 @@ def total(number: int) -> str:
     return ngettext("%(num)d point", "%(num)d points", number)
 
 
+def wrap(text: str, width: int = 72) -> str:
+    """Return a text in lines of at most this width; words stay whole, hyphens included."""
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def moment(when: datetime, zone: str) -> str:
     """Return a moment with its date, hour and zone: "Thu 3 Dec, 18:00 (Paris time)"."""
     locale = get_locale()
     text = format_datetime(when, "EEE d MMM, HH:mm", tzinfo=ZoneInfo(zone), locale=locale)
+    if zone == "UTC":
+        return f"{text} (UTC)"
     city = zone.rsplit("/", 1)[-1].replace("_", " ")
     return gettext("%(time)s (%(city)s time)", time=text, city=city)

@@ -1,0 +1,187 @@
+"""Time: one reminder, then the house; never early, never for somebody who moved."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cast import ADDRESSES, letters_to, open_turn, parsed, reply_to, run_worker, running_match
+from flask_migrate import upgrade
+from mail_server import Mailbox, free_port
+
+from pbem import audit, create_app, play, worker
+from pbem.config import Settings
+from pbem.ext import db
+from pbem.mail import inbox
+from pbem.models import Letter, Match, Move, Note, Reminder
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def turn(app, now):
+    """The open turn of a match of ann and bob at the usual pace of three days."""
+    return open_turn(running_match(["ann", "bob"], now=now))
+
+
+def asked(turn) -> str:
+    return "ann" if turn.seat == 1 else "bob"
+
+
+def test_a_turn_is_reminded_once_a_day_before(turn, now) -> None:
+    name = asked(turn)
+    worker.remind(now + 47 * HOUR + 59 * MINUTE)
+    assert letters_to(name, "reminder") == []
+    for minutes in range(3):
+        worker.remind(now + 48 * HOUR + minutes * MINUTE)
+    worker.remind(now + 71 * HOUR)
+    assert len(letters_to(name, "reminder")) == 1
+
+
+def test_a_turn_of_less_than_a_day_is_not_reminded_before_it_was_asked(app, now) -> None:
+    running_match(["ann", "bob"], now=now, pace_hours=12)
+    for hours in range(12):
+        worker.remind(now + hours * HOUR)
+    assert db.session.query(Reminder).count() == 0
+
+
+def test_two_workers_remind_once(turn, app, now) -> None:
+    start = threading.Barrier(2)
+
+    def work() -> None:
+        with app.app_context():
+            start.wait()
+            worker.remind(now + 50 * HOUR)
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    db.session.rollback()
+    assert len(letters_to(asked(turn), "reminder")) == 1
+
+
+def test_the_house_plays_after_the_grace_and_not_a_minute_before(turn, mailbox, now) -> None:
+    turn_id, name = turn.id, asked(turn)
+    worker.time_out(now + 73 * HOUR)
+    assert db.session.query(Move).count() == 0
+    for minutes in (1, 2, 3):
+        worker.time_out(now + 73 * HOUR + minutes * MINUTE)
+    (move,) = db.session.query(Move)
+    assert (move.turn_id, move.by) == (turn_id, "timeout")
+    run_worker(now + 73 * HOUR + 4 * MINUTE)
+    told = [str(mail["Subject"]) for mail in mailbox.to(ADDRESSES[name])]
+    assert "time ran out (move 1)" in told[-1] or "time ran out (move 1)" in told[-2]
+    # The first letter is stale by now: nobody is asked for a turn that is over.
+    assert not any("your turn (move 1)" in subject for subject in told)
+    assert list(audit.wrongs()) == []
+
+
+def test_a_move_that_came_first_cancels_both(turn, now) -> None:
+    name, turn_id = asked(turn), turn.id
+    play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now + HOUR)
+    worker.remind(now + 50 * HOUR)
+    assert [r.turn_id for r in db.session.query(Reminder) if r.turn_id == turn_id] == []
+    assert play.time_out(turn_id, now=now + 80 * HOUR) is False
+    assert [move.by for move in db.session.query(Move).filter_by(turn_id=turn_id)] == ["link"]
+    assert letters_to(name, "house_played") == []
+
+
+def test_a_move_in_the_grace_counts(turn, now) -> None:
+    turn_id = turn.id
+    text = play.choose_for(turn_id, "greedy")
+    play.make_move(turn_id, text, by="link", now=now + 72 * HOUR + 59 * MINUTE)
+    worker.time_out(now + 74 * HOUR)
+    assert [move.by for move in db.session.query(Move).filter_by(turn_id=turn_id)] == ["link"]
+
+
+def test_a_reply_that_reached_us_in_time_counts_though_it_is_read_late(turn, mailbox, now) -> None:
+    name, turn_id = asked(turn), turn.id
+    run_worker(now)
+    letter = mailbox.to(ADDRESSES[name])[-1]
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    envelope = inbox.Envelope(str(letter["Reply-To"]), ADDRESSES[name])
+    inbox.take(raw, envelope, now=now + 72 * HOUR + 30 * MINUTE)
+    # The clock looks before anybody has read the mail: it must not act.
+    worker.time_out(now + 74 * HOUR)
+    assert db.session.query(Move).count() == 0
+    inbox.read_all(now=now + 74 * HOUR)
+    worker.time_out(now + 74 * HOUR)
+    assert [m.by for m in db.session.query(Move).filter_by(turn_id=turn_id)] == ["reply"]
+
+
+def test_a_mail_that_came_too_late_does_not_hold_the_clock(turn, now) -> None:
+    db.session.add(
+        Note(digest="x", raw=b"", recipient="", return_path="", received_at=now + 74 * HOUR)
+    )
+    db.session.commit()
+    worker.time_out(now + 75 * HOUR)
+    assert [move.by for move in db.session.query(Move)] == ["timeout"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_real_worker_reminds_and_then_lets_the_house_play(
+    tmp_path: Path, mailbox: Mailbox, late: bool
+) -> None:
+    database = f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    settings = Settings(
+        instance=tmp_path, database_url=database, mail_domain="play.example",
+        secret_keys=("ab" * 32,), smtp_port=mailbox.port,
+    )  # fmt: skip
+    with create_app(settings).app_context():
+        upgrade()
+        opened = datetime.now(UTC) - (80 * HOUR if late else 60 * HOUR)
+        match_id = running_match(["ann", "bob"], now=opened).id
+        process = start_worker(database, mailbox)
+        try:
+            wanted = "time ran out" if late else "still your turn"
+            wait_for(lambda: any(wanted in subject for subject in subjects(mailbox)))
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        assert process.returncode == 0, err
+        db.session.rollback()
+        assert db.session.get_one(Match, match_id).ply == (1 if late else 0)
+        reminders = db.session.query(Letter).filter_by(kind="reminder").count()
+        assert reminders == (0 if late else 1)
+        assert list(audit.wrongs()) == []
+        db.session.remove()
+        db.engine.dispose()
+
+
+def start_worker(database: str, mailbox: Mailbox) -> subprocess.Popen[str]:
+    root = Path(__file__).parents[2]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(root),
+        "PBEM_DATABASE_URL": database,
+        "PBEM_MAIL_DOMAIN": "play.example",
+        "PBEM_SECRET_KEYS": "ab" * 32,
+        "PBEM_SMTP_PORT": str(mailbox.port),
+        "PBEM_LISTEN_PORT": str(free_port()),
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "pbem", "worker"],
+        cwd=root, env=environment, text=True, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def subjects(mailbox: Mailbox) -> list[str]:
+    return [str(parsed(raw)["Subject"]) for _sender, _to, raw in mailbox.arrived]
+
+
+def wait_for(happens) -> None:
+    end = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.2)
