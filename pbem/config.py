@@ -114,6 +114,10 @@ def secret_keys(instance: Path) -> tuple[str, ...]:
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32) + "\n")
     keys = tuple(path.read_text().split())
+    try:
+        _keys(keys)
+    except ValueError as error:
+        raise BadSettings(f"{path.name}: {error}") from error
     if not keys:
         raise BadSettings(f"{path.name}: it is empty; delete it and a new key is made")
     return keys
@@ -213,6 +217,14 @@ def _addresses(value: tuple[str, ...]) -> None:
             raise ValueError(f"{address!r} is not an address; write it as ann@example.org")
 
 
+def _keys(value: tuple[str, ...]) -> None:
+    for key in value:
+        if len(key) < 64 or set(key) - set("0123456789abcdef"):
+            raise ValueError(
+                "a key is 64 or more digits of 0-9 and a-f; leave it out and one is made"
+            )
+
+
 def _sender(value: str) -> None:
     if value:
         _addresses((value,))
@@ -232,4 +244,5 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "language": _one_of(*LANGUAGES),
     "zone": _zone,
     "separator": _one_of("+", "-", "="),
+    "secret_keys": _keys,
 }

@@ -68,9 +68,7 @@ def remind(now: datetime) -> None:
         .limit(BATCH)
     ).all()
     for turn in turns:
-        when = deadlines.reminder(turn.opened_at, turn.deadline)
-        if when is not None and when <= now:
-            _remind(turn.id, turn.deadline, now=now)
+        _remind(turn.id, turn.deadline, now=now)
 
 
 def time_out(now: datetime) -> None:
@@ -160,13 +158,15 @@ def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
 
 
 def _remind(turn_id: int, deadline: datetime, *, now: datetime) -> None:
+    """Remind of a turn, or settle that one so short is not reminded."""
     step = deadlines.REMINDER_STEP
     try:
         with writing():
             db.session.add(Reminder(turn_id=turn_id, deadline=deadline, step=step))
             db.session.flush()
             turn = db.session.get_one(Turn, turn_id)
-            if turn.closed_at is None:
+            wanted = deadlines.reminder(turn.opened_at, turn.deadline)
+            if turn.closed_at is None and wanted is not None:
                 post.reminder(turn, play.seat_of(turn), now=now)
     except IntegrityError:
         _log.info("turn %s: another worker has reminded of it", turn_id)

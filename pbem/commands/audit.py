@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.audit import wrongs
-from pbem.commands.setup import application
+from pbem.commands.setup import ready_application
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -16,7 +16,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Print what is wrong; exit code 1 if anything is."""
     parser.parse_args(arguments)
     found = 0
-    with application().app_context():
+    with ready_application().app_context():
         for wrong in wrongs():
             print(wrong)
             found += 1

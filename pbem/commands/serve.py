@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.commands.setup import application, log_to_stderr
+from pbem.commands.setup import log_to_stderr, ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
 from pbem.web.server import PageServer
@@ -22,7 +22,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     )
     parsed = parser.parse_args(arguments)
     log_to_stderr()
-    app = application()
+    app = ready_application()
     with app.app_context():
         site = settings()
     server = PageServer(app, site.bind_host, site.bind_port)

@@ -6,9 +6,16 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import SQLAlchemyError
+
 from pbem import create_app
+from pbem.app import migrations
 from pbem.commands import CannotRun
 from pbem.config import BadSettings
+from pbem.ext import db
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -22,6 +29,29 @@ def application(settings: Settings | None = None) -> Flask:
         return create_app(settings)
     except BadSettings as error:
         raise CannotRun(f"these settings are wrong:\n{error}") from error
+
+
+def ready_application() -> Flask:
+    """Return the application on a database at the code's version; raises CannotRun."""
+    app = application()
+    with app.app_context():
+        database_version()
+    return app
+
+
+def database_version() -> str:
+    """Return the database's version; raises CannotRun if it is not the code's own."""
+    try:
+        with db.engine.connect() as connection:
+            here = MigrationContext.configure(connection).get_current_revision()
+    except SQLAlchemyError as error:
+        raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
+    config = Config()
+    config.set_main_option("script_location", str(migrations()))
+    wanted = ScriptDirectory.from_config(config).get_current_head()
+    if here is None or here != wanted:
+        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
+    return here
 
 
 def log_to_stderr() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.commands.setup import application, log_to_stderr
+from pbem.commands.setup import log_to_stderr, ready_application
 from pbem.commands.until import until_stopped
 from pbem.worker import Worker
 
@@ -17,7 +17,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Work until it is told to stop."""
     parser.parse_args(arguments)
     log_to_stderr()
-    worker = Worker(application())
+    worker = Worker(ready_application())
     worker.start()
     until_stopped()
     worker.stop()

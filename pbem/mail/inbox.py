@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from engine.errors import RulesError
 from pbem import lobby, play, post
@@ -91,6 +91,10 @@ def _read_one(note_id: int, *, now: datetime) -> None:
     """Read one note; one that fails is kept and shown to the host, and the next is read."""
     try:
         _read(note_id, now=now)
+    except DBAPIError:
+        # The database failed, not the mail: it is read again when its lease is over.
+        _log.exception("note %s waits for the database", note_id)
+        db.session.rollback()
     except Exception:  # noqa: BLE001 - the outermost loop: one bad mail must not stop the next
         _log.exception("note %s failed", note_id)
         db.session.rollback()

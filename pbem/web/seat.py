@@ -34,7 +34,7 @@ def invitation(token: str) -> Response:
     """Show the table that somebody is invited to."""
     seat = _seat("invitation", token)
     if seat.is_filled:
-        return _moved(_after_sitting(seat))
+        return _moved(Links().seat(seat))
     return _invitation_page(seat, token, {})
 
 
@@ -56,7 +56,7 @@ def answer_invitation(token: str) -> Response:
         )
     except PbemError as error:
         return _invitation_page(seat, token, {"problem": in_words(error)}, status=409)
-    return _moved(_after_sitting(seat))
+    return _moved(Links().seat(seat))
 
 
 @pages.get("/j/<token>")
@@ -83,15 +83,6 @@ def take_place(token: str) -> Response:
 def seat(token: str) -> Response:
     """Show what a seat knows and may do now."""
     return _seat_page(_seat("seat", token))
-
-
-@pages.post("/s/<token>")
-def move_from_seat(token: str) -> Response:
-    """Show the preview of a move that was chosen on the seat's page."""
-    turn = db.session.get_one(Turn, request.form.get("turn", type=int, default=0))
-    if play.seat_of(turn) != _seat("seat", token):
-        raise TurnOver
-    return _moved(Links().move(turn, request.form.get("n", type=int, default=0)))
 
 
 @pages.get("/m/<token>")
@@ -243,10 +234,6 @@ def _join_page(
         and any(not seat.is_filled and seat.invited is None for seat in match.seats),
         **extra,
     )
-
-
-def _after_sitting(seat: Seat) -> str:
-    return Links().seat(seat)
 
 
 def _seat(purpose: str, token: str) -> Seat:

@@ -50,7 +50,7 @@ def test_a_turn_of_less_than_a_day_is_not_reminded_before_it_was_asked(app, now)
     running_match(["ann", "bob"], now=now, pace_hours=12)
     for hours in range(12):
         worker.remind(now + hours * HOUR)
-    assert db.session.query(Reminder).count() == 0
+    assert db.session.query(Letter).filter_by(kind="reminder").count() == 0
 
 
 def test_two_workers_remind_once(turn, app, now) -> None:

@@ -36,6 +36,7 @@ def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
         ("PBEM_SMTP_PROT", "25", "smtp_prot: there is no such setting; did you mean smtp_port?"),
         ("PBEM_BASE_URL", "play.example", "base_url: 'play.example' is not possible; write it as"),
         ("PBEM_DATABASE_URL", "mysql://x", "database_url: the database is of an unknown kind"),
+        ("PBEM_SECRET_KEYS", "secret", "secret_keys: a key is 64 or more digits"),
         ("PBEM_ZONE", "Mars/Base", "zone: 'Mars/Base' is not a time zone"),
         ("PBEM_SMTP_SECURITY", "ssl", "write one of none, starttls, tls"),
         ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
