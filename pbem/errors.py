@@ -27,6 +27,10 @@ class BadLink(PbemError):
     """this link is not complete, or was not made here; open it again from the mail"""
 
 
+class ForeignSeat(PbemError):
+    """this link belongs to another player's seat; open your own from your mail"""
+
+
 class SeatTaken(PbemError):
     """somebody else sits there already"""
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import smtplib
 import socket
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from flask import current_app
+from sqlalchemy import select
 
 from pbem.commands import CannotRun
 from pbem.commands.setup import application, database_version
-from pbem.ext import settings
+from pbem.ext import db, settings
+from pbem.models import Letter, LetterState
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,6 +35,8 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
             except CannotRun as error:
                 print(f"TO DO: {error}")
                 bad += 1
+                if check is database_answers:
+                    break  # nothing else can be asked of it
     return 1 if bad else 0
 
 
@@ -73,9 +78,24 @@ def listener_answers() -> str:
         raise CannotRun(f"nobody listens for mail on {where}; start `pbem worker`") from error
 
 
+def letters_arrive() -> str:
+    """Check that no letter had to be given up in the last week."""
+    week_ago = datetime.now(UTC) - timedelta(days=7)
+    failed = db.session.scalars(
+        select(Letter)
+        .where(Letter.state == LetterState.FAILED, Letter.created_at > week_ago)
+        .order_by(Letter.id)
+    ).all()
+    if failed:
+        lines = [f"  {letter.kind} to {letter.address}: {letter.error}" for letter in failed]
+        raise CannotRun("letters of the last week were given up:\n" + "\n".join(lines))
+    return "no letter of the last week was given up"
+
+
 CHECKS: tuple[Callable[[], str], ...] = (
     host_is_named,
-    database_answers,
     relay_answers,
     listener_answers,
+    database_answers,
+    letters_arrive,
 )

@@ -12,7 +12,7 @@ from engine import GAMES
 from engine.errors import RulesError
 from pbem import lobby, play, telling
 from pbem.config import LANGUAGES
-from pbem.errors import MatchOver, PbemError, StaleMove, TurnOver
+from pbem.errors import ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
 from pbem.links import Links
 from pbem.models import Match, Move, Seat, Status, Turn
@@ -112,7 +112,9 @@ def make_move(token: str) -> Response:
 
 def _turn_and_number(token: str) -> tuple[Turn, int]:
     turn_id, n = tokens().read_link("move", token)
-    return db.session.get_one(Turn, turn_id), n
+    turn = db.session.get_one(Turn, turn_id)
+    _refuse_others(play.seat_of(turn))
+    return turn, n
 
 
 def _choice(told: telling.Telling, n: int) -> telling.Choice:
@@ -238,7 +240,16 @@ def _join_page(
 
 def _seat(purpose: str, token: str) -> Seat:
     (seat_id,) = tokens().read_link(purpose, token)
-    return db.session.get_one(Seat, seat_id)
+    seat = db.session.get_one(Seat, seat_id)
+    _refuse_others(seat)
+    return seat
+
+
+def _refuse_others(seat: Seat) -> None:
+    """Refuse a player who is signed in and opens the link of somebody else's seat."""
+    player = signed_in()
+    if player is not None and seat.player_id not in (None, player.id):
+        raise ForeignSeat
 
 
 def _shared_match(token: str) -> Match:

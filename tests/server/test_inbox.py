@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import smtplib
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
@@ -17,11 +20,14 @@ from cast import (
     running_match,
     text_of,
 )
+from demo_process import ROOT
+from mail_server import free_port
 from sqlalchemy import select
 
 from pbem import lobby, play, telling
 from pbem.ext import db
 from pbem.mail import inbox
+from pbem.mail.listener import Listener
 from pbem.models import Match, Move, Note
 from pbem.table import load
 
@@ -200,3 +206,55 @@ def test_an_invitation_is_answered_by_reply(app, mailbox, now) -> None:
     assert "declined your invitation" in mailbox.to(ADDRESSES["ann"])[-1]["Subject"]
     # What could not be read is answered by the invitation once more.
     assert len(mailbox.to(ADDRESSES["bob"])) == 2
+
+
+def test_the_listener_speaks_lmtp_too(asked, app, now) -> None:
+    name, letter, since = asked
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    app.extensions["pbem.settings"] = replace(
+        app.extensions["pbem.settings"], listen_protocol="lmtp", listen_port=free_port()
+    )
+    listener = Listener(app)
+    listener.start()
+    try:
+        with smtplib.LMTP("127.0.0.1", listener.port) as relay:
+            relay.sendmail(ADDRESSES[name], [str(letter["Reply-To"])], raw)
+    finally:
+        listener.stop()
+    run_worker(now)
+    assert len(moves(since)) == 1
+
+
+def pipe(app, raw: bytes, recipient: str, **changed: str) -> int:
+    """Hand a mail to `pbem inbox` as a mail server does; gives its exit code."""
+    site = app.extensions["pbem.settings"]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "PBEM_DATABASE_URL": site.database_url,
+        "PBEM_MAIL_DOMAIN": site.mail_domain,
+        "PBEM_SECRET_KEYS": site.secret_keys[0],
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "pbem", "inbox", recipient],
+        input=raw, env=environment | changed, cwd=ROOT, capture_output=True, check=False,
+    ).returncode  # fmt: skip
+
+
+def test_a_mail_from_a_pipe_is_taken_once(asked, app, now) -> None:
+    name, letter, since = asked
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    db.session.rollback()
+    assert pipe(app, raw, str(letter["Reply-To"])) == 0
+    assert pipe(app, raw, str(letter["Reply-To"])) == 0
+    run_worker(now)
+    assert len(moves(since)) == 1
+    assert verdicts() == [("move", None)]
+
+
+def test_a_pipe_that_cannot_store_says_try_again_or_too_large(asked, app, tmp_path) -> None:
+    name, letter, _ = asked
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    nowhere = {"PBEM_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}"}
+    assert pipe(app, raw, str(letter["Reply-To"]), **nowhere) == os.EX_TEMPFAIL
+    assert pipe(app, b"x" * (1024 * 1024 + 1), str(letter["Reply-To"])) == os.EX_NOPERM

@@ -133,6 +133,15 @@ def test_a_seats_page_shows_its_own_hand_only(client, match) -> None:
         assert card.code not in onlooker
 
 
+def test_a_link_of_another_seat_is_refused_to_who_is_signed_in(client, match, now) -> None:
+    sign_in(client, "dan", now)
+    link, seat = first_link(match), path(Links().seat(match.seats[0]))
+    for page in (client.get(link), client.post(link), client.get(seat)):
+        assert page.status_code == 409
+        assert "belongs to another player" in words(page)
+    assert db.session.scalar(select(func.count()).select_from(Move)) == 0
+
+
 def finished(match: Match, now) -> Match:
     while match.status == "running":
         turn = open_turn(match)
