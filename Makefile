@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check fix catalogs screens clean
+.PHONY: help demo test check fix golden catalogs screens clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -33,6 +33,9 @@ check: $(VENV)/tests ## format, lint, types, layers, tests
 fix: $(VENV)/tests ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+golden: $(VENV)/tests ## write the playthroughs anew; read their diff before you commit it
+	PYTHONPATH=.:tests $(BIN)/python tests/playthrough.py
 
 catalogs: $(VENV)/tests ## collect the words for people and compile their translations
 	$(BIN)/pybabel -q extract -F babel.cfg -k N_ -k say -k 'count:2,3' --no-location --sort-output --project=pbem -o pbem/translations/messages.pot .
