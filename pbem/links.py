@@ -40,6 +40,10 @@ class Links:
         """Return a table's page; it may be shared and holds no token."""
         return f"{self._base}/g/{match.code}"
 
+    def rules(self, match: Match) -> str:
+        """Return the page with the rules of a match's game."""
+        return f"{self._base}/rules/{match.game}"
+
     def reply(self, named: Named, number: int) -> str:
         """Return the address that takes replies about a turn or a seat."""
         return self._address(self._site.reply_local, named, number)

@@ -56,6 +56,7 @@ def invitation(letter: Letter) -> Content:
         "others": [s.name for s in match.seats if s.name and s.player_id != match.opener_id],
         "options": _options(match),
         "url": Links().invitation(seat),
+        "rules_url": Links().rules(match),
         "commitment": match.commitment,
     }
     return Content(values, {}, (Named.SEAT, seat.id))
@@ -212,6 +213,7 @@ def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
         "name": next((s.name for s in telling.standings if s.is_reader), ""),
         "picture": png(telling.layout, say=telling.say),
         "history_url": Links().match(match),
+        "rules_url": Links().rules(match),
         "about": letter.about,
     }
 

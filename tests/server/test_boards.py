@@ -10,6 +10,7 @@ from cast import positions
 from flask_babel import force_locale
 
 from engine import GAMES
+from pbem.config import LANGUAGES
 from pbem.ext import db
 from pbem.models import Match
 from pbem.table import load
@@ -19,9 +20,12 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", list(GAMES))
-def test_every_game_has_its_board_tests_and_records(name) -> None:
+def test_every_game_has_its_board_rules_tests_and_records(name) -> None:
     assert (ROOT / f"templates/games/{name}.txt").exists(), f"{name} lacks its board"
     assert (ROOT / f"tests/rules/test_{name}.py").exists(), f"{name} lacks its tests"
+    for language in LANGUAGES:
+        page = ROOT / f"templates/games/{name}.{language}.md"
+        assert page.exists(), f"{name} lacks its rules in {language}"
     records = list((ROOT / "tests/golden/records").glob(f"{name}-*.json"))
     assert records, f"{name} lacks its golden records"
 

@@ -20,6 +20,7 @@ from cast import (
 from flask import g
 from sqlalchemy import func, select
 
+from engine import GAMES
 from engine.record import loads, verify
 from pbem import lobby, play
 from pbem.ext import db, tokens
@@ -324,6 +325,17 @@ def test_strangers_read_the_language_of_their_browser(client, app) -> None:
     # The test's own context outlives a request, and the language is kept in it.
     g.pop("_flask_babel")
     assert '<html lang="en">' in client.get("/", headers={"Accept-Language": "de"}).text
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("name", list(GAMES))
+def test_the_rules_can_be_read_in_both_languages(client, app, name, language) -> None:
+    page = client.get(f"/rules/{name}", headers={"Accept-Language": language})
+    assert page.status_code == 200
+    assert page.text.count("<h1>") == 1
+    assert page.text.count("<h2>") >= 4
+    assert f'<html lang="{language}">' in page.text
+    assert client.get("/rules/chess").status_code == 404
 
 
 def test_a_bug_is_told_by_a_number_and_shows_nothing_inside(client, app, match) -> None:
