@@ -39,9 +39,7 @@ def send_due(*, now: datetime) -> int:
     """Send the letters that are due, over one connection; returns how many went out."""
     sent = 0
     while claimed := _claim(now):
-        true = [letter_id for letter_id in claimed if _still_true(letter_id)]
-        if true:
-            sent += _send_all(true, now=now)
+        sent += _send_all(claimed, now=now)
         if len(claimed) < BATCH:
             break
     return sent
@@ -78,13 +76,6 @@ def _claim(now: datetime) -> Sequence[int]:
     return sorted(claimed)
 
 
-def _still_true(letter_id: int) -> bool:
-    if letters.is_true(db.session.get_one(Letter, letter_id)):
-        return True
-    _mark(letter_id, state=LetterState.STALE)
-    return False
-
-
 def _send_all(ids: Sequence[int], *, now: datetime) -> int:
     """Send claimed letters; what a lost connection leaves is tried again later."""
     postman: Postman = current_app.extensions["pbem.postman"]
@@ -98,13 +89,20 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> int:
     except (smtplib.SMTPException, OSError) as error:
         _log.warning("the relay cannot be used now: %s", error)
         for letter_id in waiting:
-            _retry(letter_id, _told(error), now=now)
+            if _is_held(letter_id, until=now + LEASE):
+                _retry(letter_id, _told(error), now=now)
     return sent
 
 
 def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bool:
     """Send one letter. Raises only when the connection is of no use to the next ones."""
+    if not _is_held(letter_id, until=now + LEASE):
+        return False
     letter = db.session.get_one(Letter, letter_id)
+    # Looked at here and not for all at once: turns end while the letters before it are sent.
+    if not letters.is_true(letter):
+        _mark(letter_id, state=LetterState.STALE)
+        return False
     try:
         content = letters.build(letter)
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
@@ -132,6 +130,15 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None)
     _log.info("letter %s sent", letter_id)
     return True
+
+
+def _is_held(letter_id: int, *, until: datetime) -> bool:
+    """Return whether a claimed letter is still ours: a slow relay may have outlived the lease."""
+    db.session.rollback()
+    held = select(Letter.id).where(
+        Letter.id == letter_id, Letter.state == LetterState.SENDING, Letter.leased_until == until
+    )
+    return db.session.scalar(held) is not None
 
 
 _CLOSING: Final = 421  # the relay says so before it hangs up

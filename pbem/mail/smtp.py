@@ -89,7 +89,10 @@ class PatientConnection(Connection):
         """Hand over one message; raises what smtplib raises, or CutOff."""
         try:
             super().send(message, envelope_from)
-        except (smtplib.SMTPServerDisconnected, OSError) as error:
+        except smtplib.SMTPResponseException:
+            raise  # a refusal is an answer: the relay does not have the mail
+        except OSError as error:
+            # All that smtplib raises is an OSError, a lost connection too.
             if getattr(self.host, "is_handed_over", False):
                 raise CutOff(str(error)) from error
             raise

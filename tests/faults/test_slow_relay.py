@@ -1,0 +1,214 @@
+"""Letters against a relay that is busy, slow or silent, and two workers on one queue."""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from email.message import EmailMessage
+
+import pytest
+from cast import ADDRESSES, letters_to, open_turn, parsed, player, running_match
+from flask import current_app
+from mail_server import Mailbox, running_mailbox
+
+from pbem import create_app, play, post, worker
+from pbem.ext import db, writing
+from pbem.mail import outbox
+from pbem.mail.smtp import Parcel
+from pbem.models import Letter, Move
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def letters(app, now) -> None:
+    """Three letters of one kind that wait, to ann, bob and cleo."""
+    for name in ("ann", "bob", "cleo"):
+        who = player(name, now=now)
+        with writing():
+            post.sign_in(who, now=now)
+
+
+def states() -> list[str]:
+    return [letter.state for letter in db.session.query(Letter).order_by(Letter.id)]
+
+
+def test_a_message_refused_for_now_comes_again_as_itself(letters, mailbox, now) -> None:
+    refused = []
+
+    def later(raw: bytes) -> str | None:
+        if ADDRESSES["bob"].encode() not in raw or refused:
+            return None
+        refused.append(parsed(raw)["Message-ID"])
+        return "451 4.7.1 try again later"
+
+    mailbox.on_data = later
+    assert outbox.send_due(now=now) == 2
+    assert states() == ["sent", "retry", "sent"]
+    assert letters_to("bob")[0].error == "451 4.7.1 try again later"
+    assert outbox.send_due(now=now + MINUTE) == 1
+    assert [mail["Message-ID"] for mail in mailbox.to(ADDRESSES["bob"])] == refused
+    assert states() == ["sent"] * 3
+
+
+@pytest.mark.parametrize("verb", ["on_rcpt", "on_data"])
+def test_a_relay_that_closes_for_now_gets_the_rest_later(letters, mailbox, now, verb) -> None:
+    def closing(what: str | bytes) -> str | None:
+        words = what if isinstance(what, str) else what.decode()
+        return "421 4.3.2 shutting down" if ADDRESSES["bob"] in words else None
+
+    setattr(mailbox, verb, closing)
+    assert outbox.send_due(now=now) == 1
+    assert states() == ["sent", "retry", "retry"]
+    setattr(mailbox, verb, lambda _what: None)
+    assert outbox.send_due(now=now + MINUTE) == 2
+    assert [len(mailbox.to(ADDRESSES[name])) for name in ("ann", "bob", "cleo")] == [1, 1, 1]
+
+
+class Halting:
+    """A relay that hangs up, or falls silent, once it has read so many bytes of a message."""
+
+    def __init__(self, most: int, *, hangs_up: bool) -> None:
+        self._most, self._hangs_up = most, hangs_up
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self._held: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                line, _ = self._server.accept()
+            except OSError:
+                return
+            self._held.append(line)
+            line.settimeout(10)
+            self._talk(line)
+
+    def _talk(self, line: socket.socket) -> None:
+        line.sendall(b"220 halting\r\n")
+        for answer in (b"250 hello", b"250 ok", b"250 ok", b"354 go on"):
+            if not line.recv(4096):
+                return
+            line.sendall(answer + b"\r\n")
+        came = 0
+        while came < self._most:
+            came += len(line.recv(min(4096, self._most - came))) or self._most
+        if self._hangs_up:
+            # Unread bytes make this a reset, as when a relay crashes.
+            line.close()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join(timeout=10)
+        for line in self._held:
+            line.close()
+
+
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_a_message_cut_in_its_middle_was_not_handed_over(app, hangs_up) -> None:
+    # Longer than what our system takes off our hands before the relay has read it.
+    content = EmailMessage()
+    content["From"] = content["Subject"] = "play@play.example"
+    content.set_content(("x" * 70 + "\n") * 400_000)
+    halting = Halting(100_000, hangs_up=hangs_up)
+    postman = current_app.extensions["pbem.postman"]
+    postman._timeout, postman.state.port = 1, halting.port
+    try:
+        with postman.connect() as connection, pytest.raises(smtplib.SMTPServerDisconnected):
+            connection.send(Parcel(content, recipient=ADDRESSES["ann"]))
+    finally:
+        halting.close()
+
+
+def test_a_relay_silent_behind_the_dot_may_have_it(letters, mailbox, now) -> None:
+    halting = Halting(10**6, hangs_up=False)
+    postman = current_app.extensions["pbem.postman"]
+    postman._timeout, postman.state.port = 1, halting.port
+    began = time.monotonic()
+    try:
+        assert outbox.send_due(now=now) == 0
+    finally:
+        halting.close()
+    assert time.monotonic() - began < 5
+    assert states() == ["unknown", "retry", "retry"]
+
+
+@pytest.fixture
+def other_mailbox() -> Iterator[Mailbox]:
+    with running_mailbox() as found:
+        yield found
+
+
+def test_a_worker_slower_than_its_lease_leaves_the_rest_to_others(
+    letters, app, mailbox, other_mailbox, now
+) -> None:
+    site = replace(app.extensions["pbem.settings"], smtp_port=other_mailbox.port)
+    other = create_app(site)
+
+    def slow(_raw: bytes) -> None:
+        # While the first mail is on its way the leases run out and another worker comes.
+        mailbox.on_data = lambda _raw: None
+        with other.app_context():
+            outbox.send_due(now=now + outbox.LEASE + MINUTE)
+            db.engine.dispose()
+
+    mailbox.on_data = slow
+    outbox.send_due(now=now)
+    db.session.rollback()
+    assert states() == ["sent"] * 3
+    # The one that was under way came twice, under one name; the others once.
+    assert [to for _sender, to, _raw in mailbox.arrived] == [ADDRESSES["ann"]]
+    assert [to for _sender, to, _raw in other_mailbox.arrived] == [
+        ADDRESSES[name] for name in ("ann", "bob", "cleo")
+    ]
+    ids = {
+        mail["Message-ID"] for box in (mailbox, other_mailbox) for mail in box.to(ADDRESSES["ann"])
+    }
+    assert len(ids) == 1
+
+
+def test_a_turn_that_ends_while_others_are_sent_is_not_told(app, mailbox, now) -> None:
+    who = player("cleo", now=now)
+    with writing():
+        post.sign_in(who, now=now)
+    match = running_match(["ann", "bob"], now=now)
+    turn_id = open_turn(match).id
+
+    def moves(_raw: bytes) -> None:
+        mailbox.on_data = lambda _raw: None
+        with app.app_context():
+            play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now)
+
+    mailbox.on_data = moves
+    outbox.send_due(now=now)
+    db.session.rollback()
+    told = db.session.query(Letter).filter_by(turn_id=turn_id, kind="your_turn").one()
+    assert told.state == "stale"
+    assert [raw for _sender, _to, raw in mailbox.arrived if b"(move 1)" in raw] == []
+
+
+def test_two_workers_let_the_house_play_once(app, now) -> None:
+    turn_id = open_turn(running_match(["ann", "bob"], now=now)).id
+    start = threading.Barrier(2)
+
+    def work() -> None:
+        with app.app_context():
+            start.wait()
+            worker.time_out(now + timedelta(hours=74))
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    db.session.rollback()
+    assert [(move.turn_id, move.by) for move in db.session.query(Move)] == [(turn_id, "timeout")]
+    assert db.session.query(Letter).filter_by(kind="house_played").count() == 1
