@@ -86,7 +86,7 @@ def tell(table: Table, seat: int | None, *, since: int | None = None) -> Telling
     """
     view = table.view(seat)
     say = words.speaker(table.names)
-    since = _last_own(table, seat) if since is None else since
+    since = last_own(table, seat) if since is None else since
     choices = _choices(table, view, say)
     hint = table.game.hint(view)
     return Telling(
@@ -138,7 +138,8 @@ def told(table: Table, ply: int, seat: int | None) -> tuple[str, ...]:
     return _ply_lines(table, table.plies[ply - 1], seat, words.speaker(table.names))
 
 
-def _last_own(table: Table, seat: int | None) -> int:
+def last_own(table: Table, seat: int | None) -> int:
+    """Return the ply of the seat's own last move, or 0."""
     own = [ply.number for ply in table.plies if ply.seat == seat]
     return own[-1] if own else 0
 

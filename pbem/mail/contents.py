@@ -16,7 +16,7 @@ from pbem.links import Links
 from pbem.models import Letter, Match
 from pbem.table import Table, load, record
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Telling, tell, told
+from pbem.telling import Telling, last_own, tell, told
 from pbem.tokens import Named
 
 MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
@@ -106,7 +106,9 @@ def game_over(letter: Letter, table: Table) -> Content:
     """Return the end: the final table, the placings, the key, and the record attached."""
     match, seat = table.match, letter.seat
     assert seat is not None, "it is for a seat"
-    telling = tell(table, seat.number)
+    # Who made the last move hears of it too: it is how the game ended.
+    since = min(last_own(table, seat.number), max(table.ply - 1, 0))
+    telling = tell(table, seat.number, since=since)
     values = _table_values(letter, telling) | {
         "winners": [telling.table.names[number - 1] for number in match.winners or ()],
         "has_won": seat.number in (match.winners or ()),

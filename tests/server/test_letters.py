@@ -9,12 +9,14 @@ from cast import (
     html_of,
     letters_to,
     move_links,
+    open_turn,
     parsed,
     run_worker,
     running_match,
     text_of,
 )
 
+from pbem import play
 from pbem.ext import db
 from pbem.mail import letters
 from pbem.models import Letter, Match
@@ -99,3 +101,16 @@ def test_a_name_cannot_forge_a_header_or_a_tag(app, mailbox, now) -> None:
     assert "&lt;b&gt;" in html_of(message)
     assert message["To"].addresses[0].addr_spec in ADDRESSES.values()
     assert len(message["To"].addresses) == 1
+
+
+def test_the_last_letter_tells_everybody_the_last_move(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    while match.status == "running":
+        turn = open_turn(match)
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        match = db.session.get_one(Match, match.id)
+    last = match.moves[-1].text.split()[0]
+    for name in ("ann", "bob"):
+        (letter,) = letters_to(name, "game_over")
+        words = text_of(letters.build(letter)).split("THE TABLE AT THE END")[0]
+        assert f"({last})" in words
