@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
+from contextlib import suppress
+from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, player, positions
+from cast import ADDRESSES, player, positions, running_match
 from flask_babel import force_locale
 
 from engine import GAMES
-from engine.errors import Ambiguous, IllegalMove
+from engine.errors import Ambiguous, BadOption, IllegalMove
 from pbem import lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, reply
 from pbem.mail.flatten import flatten
-from pbem.models import Letter, Turn
+from pbem.models import Letter, Match, Turn
 from pbem.table import load
 
-WIDTHS = (10, 12, 15, 18, 22, 27, 33, 40, 50, 60, 72, 78, 100, 140)
+WIDTHS = range(10, 141)
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """One kind is enough: what letters say does not depend on the database."""
+    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
 
 
 def lines(letter: Letter, language: str, table) -> set[str]:
-    """Return all lines that a reader's program may make of a letter."""
+    """Return lines that a reader's program may make of a letter."""
     with force_locale(language):
         kind = contents.AT_TABLE[letter.kind]
-        message = letters.compose(letter, kind(letter, table))
+        return wrapped(letters.compose(letter, kind(letter, table)))
+
+
+def wrapped(message: EmailMessage) -> set[str]:
+    """Return the lines of both parts, as they are and wrapped at many widths."""
     html, text = (message.get_body((kind,)).get_content() for kind in ("html", "plain"))
+    # Other widths at each letter, the same ones for the same letter.
+    widths = random.Random(text).sample(WIDTHS, 16)
     found = set()
     for body in (text, flatten(html)):
         for paragraph in body.splitlines():
             found.add(paragraph)
-            for width in WIDTHS:
+            for width in widths:
                 found.update(textwrap.wrap(paragraph, width, break_long_words=False))
     return found
 
@@ -88,6 +104,56 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
             assert wrong == set()
 
 
+@pytest.mark.parametrize("name", list(GAMES))
+def test_nor_does_the_letter_at_the_end(app, now, name) -> None:
+    match_id = running_match(list(ADDRESSES), now=now, game=name, **all_changed(name)).id
+    match = db.session.get_one(Match, match_id)
+    while match.status == "running":
+        turn = db.session.query(Turn).filter_by(match_id=match_id, closed_at=None).first()
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        match = db.session.get_one(Match, match_id)
+    ends = db.session.query(Letter).filter_by(kind="game_over").all()
+    assert len(ends) == len(ADDRESSES)
+    # Whoever answers it answers a turn that they had.
+    turns = db.session.query(Turn).order_by(Turn.id.desc()).limit(2 * len(ADDRESSES)).all()
+    for turn in turns:
+        before = load(match, ply=turn.ply)
+        command = reply.turn_commands(before.game, before.view(turn.seat))
+        (end,) = (letter for letter in ends if letter.seat.number == turn.seat)
+        for language in ("en", "fr"):
+            found = lines(end, language, load(match))
+            assert {line for line in found if reads(line, command)} == set()
+
+
+def all_changed(name: str) -> dict[str, object]:
+    """The game's switches turned over, as far as they go together."""
+    game, given = GAMES[name], {}
+    for option in game.options:
+        if isinstance(option.default, bool):
+            with suppress(BadOption):
+                game.check_options(len(ADDRESSES), given | {option.name: not option.default})
+                given[option.name] = not option.default
+    return given
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("name", list(GAMES))
+def test_nor_does_any_line_where_every_option_is_on(app, now, name, language) -> None:
+    match_id = running_match(list(ADDRESSES), now=now, game=name, **all_changed(name)).id
+    for nth in range(30):
+        match = db.session.get_one(Match, match_id)
+        turn = db.session.query(Turn).filter_by(match_id=match_id, closed_at=None).first()
+        if turn is None:
+            break
+        if nth % 4 == 3:
+            table = load(match)
+            command = reply.turn_commands(table.game, table.view(turn.seat))
+            letter = db.session.query(Letter).filter_by(turn_id=turn.id, kind="your_turn").one()
+            found = lines(letter, language, table)
+            assert {line for line in found if reads(line, command)} == set()
+        play.make_move(turn.id, play.choose_for(turn.id, "random"), by="link", now=now)
+
+
 def test_nor_does_an_invitation_answer_itself(app, now) -> None:
     ann = player("ann", now=now)
     lobby.open_table(ann, "biscuit", [lobby.Chair(address=ADDRESSES["bob"])], {}, now=now)
@@ -95,14 +161,7 @@ def test_nor_does_an_invitation_answer_itself(app, now) -> None:
     command = reply.invitation_commands()
     for language in ("en", "fr"):
         letter.language = language
-        message = letters.build(letter)
-        bodies = (message.get_body((kind,)).get_content() for kind in ("html", "plain"))
-        html, text = bodies
-        found = set()
-        for body in (text, flatten(html)):
-            for paragraph in body.splitlines():
-                for width in WIDTHS:
-                    found.update(textwrap.wrap(paragraph, width, break_long_words=False))
+        found = wrapped(letters.build(letter))
         assert {line for line in found if reads(line, command)} == set()
 
 
