@@ -252,6 +252,21 @@ def test_signing_in_opening_a_table_and_sitting_down(client, app, mailbox, now) 
     assert "all places" in stranger.get(shared).text.lower()
 
 
+def test_a_phrase_may_be_changed_until_the_game_starts(client, app, now) -> None:
+    ann = player("ann", now=now)
+    bob = lobby.Chair(address=ADDRESSES["bob"])
+    match = lobby.open_table(ann, "biscuit", [bob], {}, phrase="first", now=now)
+    seat = path(Links().seat(match.seats[0]))
+    assert 'value="first"' in client.get(seat).text
+    assert client.post(seat, data={"phrase": "x" * 101}).status_code == 409
+    assert client.post(seat, data={"phrase": "  last  word "}).status_code == 303
+    lobby.sit(match.seats[1].id, name="Bob", phrase="", language="en", zone="UTC", now=now)
+    assert client.post(seat, data={"phrase": "too late"}).status_code == 409
+    page = client.get(f"/g/{match.code}").text
+    assert "“last word”" in page
+    assert "too late" not in page
+
+
 def test_declining_on_the_page_frees_the_place_and_tells_the_opener(client, app, now) -> None:
     ann = player("ann", now=now)
     match = lobby.open_table(ann, "biscuit", [lobby.Chair(address=ADDRESSES["bob"])], {}, now=now)
