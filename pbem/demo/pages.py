@@ -20,12 +20,12 @@ from flask import (
     request,
     url_for,
 )
-from sqlalchemy import exists, select
+from sqlalchemy import exists, or_, select
 
 from pbem.demo.mailbox import Mail, Mailbox
 from pbem.demo.player import ADDRESS, open_game, the_player
 from pbem.ext import db, settings
-from pbem.models import Match, Status
+from pbem.models import Letter, LetterState, Match, Note, Seat, Status, Turn
 from pbem.web.security import check_form
 
 # The mail's own styles are wanted, scripts and foreign addresses are not.
@@ -39,10 +39,12 @@ pages = Blueprint("demo", __name__, url_prefix="/demo")
 @pages.get("/")
 def mailbox() -> str:
     """List the mails, the newest first."""
+    # Asked first: what arrives in between is in the list then, and not waited for in vain.
+    waits = _waits()
     return render_template(
         "web/demo/mailbox.html",
         mails=_mailbox().all(),
-        waits=_waits(),
+        waits=waits,
         all_over=_all_over(),
         zone=the_player().zone,
     )
@@ -103,7 +105,7 @@ def reply(number: int) -> Response:
     message = _reply(found, request.form.get("text", ""))
     with smtplib.SMTP(site.listen_host, site.listen_port, timeout=10) as relay:
         relay.send_message(message)
-    return make_response(redirect(url_for("demo.mailbox", sent=found.number), code=303))
+    return make_response(redirect(url_for("demo.mailbox"), code=303))
 
 
 @pages.post("/new")
@@ -112,7 +114,7 @@ def new() -> Response:
     check_form()
     bots = min(max(request.form.get("bots", type=int, default=2), 1), 3)
     open_game(the_player(), request.form.get("game", "biscuit"), bots, now=datetime.now(UTC))
-    return make_response(redirect(url_for("demo.mailbox", sent=0), code=303))
+    return make_response(redirect(url_for("demo.mailbox"), code=303))
 
 
 def _mailbox() -> Mailbox:
@@ -128,10 +130,18 @@ def _mail(number: int) -> Mail:
 
 
 def _waits() -> bool:
-    """Return whether the reader waits for an answer, so that the list renews itself."""
-    sent = request.args.get("sent", type=int)
-    newest = next(iter(_mailbox().all()), None)
-    return newest is None or (sent is not None and newest.is_read)
+    """Return whether mail is on its way: a bot is asked, a reply unread or a letter unsent."""
+    bots_turn = select(Turn.id).where(
+        Turn.closed_at.is_(None),
+        Turn.match_id == Seat.match_id,
+        Turn.seat == Seat.number,
+        Seat.bot.is_not(None),
+    )
+    reply = select(Note.id).where(Note.read_at.is_(None))
+    letter = select(Letter.id).where(
+        Letter.state.in_((LetterState.QUEUED, LetterState.SENDING)),
+    )
+    return bool(db.session.scalar(select(or_(*map(exists, (bots_turn, reply, letter))))))
 
 
 def _all_over() -> bool:
