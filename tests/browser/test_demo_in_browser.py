@@ -105,9 +105,9 @@ def history(page: playwright.Page) -> None:
     """Walk the game's history by links and by arrow keys."""
     page.get_by_role("link", name="To the table as it is now").click()
     page.get_by_role("link", name="The game so far").click()
-    page.locator("#first").click()
+    page.locator("#go-first").click()
     page.wait_for_url(re.compile("/0$"))
-    page.locator("#next").click()
+    page.locator("#go-next").click()
     page.wait_for_url(re.compile("/1$"))
     page.keyboard.press("ArrowLeft")
     page.wait_for_url(re.compile("/0$"))
@@ -120,7 +120,7 @@ def history(page: playwright.Page) -> None:
     assert told[-len(logged) :] == logged
     page.keyboard.press("End")
     page.wait_for_url(re.compile(r"/[1-9]\d*$"))
-    assert page.locator("#next").count() == 0
+    assert page.locator("#go-next").count() == 0
 
 
 def reply(page: playwright.Page) -> None:
