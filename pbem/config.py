@@ -55,7 +55,6 @@ class Settings:
     language: str = "en"
     zone: str = "Europe/Paris"
     secret_keys: tuple[str, ...] = field(default=(), repr=False)
-    demo: bool = False
 
     @property
     def database(self) -> str:
@@ -148,12 +147,6 @@ def _fitted(name: str, value: Any) -> Any:
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise ValueError('write a list of texts, such as ["ann@example.org"]')
         return tuple(items)
-    if kind == "bool":
-        if isinstance(value, str):
-            value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
-        if not isinstance(value, bool):
-            raise ValueError(f"{value!r} is not possible; write true or false")
-        return value
     if kind == "int":
         try:
             return int(value)

@@ -82,7 +82,7 @@ def make_move(
         # 3. The move, what follows from it, and what it tells whom: one commit.
         receipt = _play(table, turn, move, by=by, now=now)
         if note_id is not None:
-            _finish_note(note_id, "move", turn, now=now)
+            close_note(note_id, "move", turn_id=turn.id, now=now)
         return receipt
 
 
@@ -118,6 +118,36 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
         return True
 
 
+def seat_of(turn: Turn) -> Seat:
+    """Return the seat that a turn asks."""
+    return db.session.scalars(
+        select(Seat).where(Seat.match_id == turn.match_id, Seat.number == turn.seat)
+    ).one()
+
+
+def open_turn(match: Match, number: int) -> Turn | None:
+    """Return the turn that asks a seat now, if there is one."""
+    return db.session.scalar(
+        select(Turn).where(Turn.match_id == match.id, Turn.seat == number, Turn.closed_at.is_(None))
+    )
+
+
+def close_note(
+    note_id: int,
+    verdict: str,
+    *,
+    reason: str | None = None,
+    turn_id: int | None = None,
+    now: datetime,
+) -> None:
+    """Say what became of a note. The caller holds the transaction of what it did."""
+    db.session.execute(
+        update(Note)
+        .where(Note.id == note_id)
+        .values(read_at=now, verdict=verdict, reason=reason, turn_id=turn_id)
+    )
+
+
 def _locked(turn_id: int) -> Turn:
     turn = db.session.get_one(Turn, turn_id)
     db.session.execute(select(Match.id).where(Match.id == turn.match_id).with_for_update())
@@ -138,8 +168,8 @@ def _repeated(
     if asked != played.text:
         raise StaleMove
     if note_id is not None:
-        _finish_note(note_id, "repeated", db.session.get_one(Turn, played.turn_id), now=now)
-    return Receipt(match, played, (), repeated=True, again=_open_turn(match, played.seat))
+        close_note(note_id, "repeated", turn_id=played.turn_id, now=now)
+    return Receipt(match, played, (), repeated=True, again=open_turn(match, played.seat))
 
 
 def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Receipt:
@@ -174,7 +204,7 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     _settle(after, now=now)
     _log.info("match %s turn %s: seat %s moved, by %s", match.id, turn.id, turn.seat, by)
     events = after.plies[-1].events
-    return Receipt(match, row, events, repeated=False, again=_open_turn(match, turn.seat))
+    return Receipt(match, row, events, repeated=False, again=open_turn(match, turn.seat))
 
 
 def _settle(table: Table, *, now: datetime) -> None:
@@ -184,7 +214,7 @@ def _settle(table: Table, *, now: datetime) -> None:
         _end(table, outcome, now=now)
         return
     for number in sorted(table.game.to_move(table.state)):
-        if _open_turn(table.match, number) is None:
+        if open_turn(table.match, number) is None:
             post.your_turn(table, _ask(table.match, number, now=now), now=now)
 
 
@@ -210,23 +240,3 @@ def _end(table: Table, outcome: Outcome, *, now: datetime) -> None:
     match.ended = outcome.reason
     match.winners = list(outcome.winners)
     post.game_over(table, now=now)
-
-
-def _open_turn(match: Match, number: int) -> Turn | None:
-    return db.session.scalar(
-        select(Turn).where(Turn.match_id == match.id, Turn.seat == number, Turn.closed_at.is_(None))
-    )
-
-
-def _finish_note(note_id: int, verdict: str, turn: Turn, *, now: datetime) -> None:
-    note = db.session.get_one(Note, note_id)
-    note.read_at = now
-    note.verdict = verdict
-    note.turn_id = turn.id
-
-
-def seat_of(turn: Turn) -> Seat:
-    """Return the seat that a turn asks."""
-    return db.session.scalars(
-        select(Seat).where(Seat.match_id == turn.match_id, Seat.number == turn.seat)
-    ).one()

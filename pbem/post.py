@@ -14,29 +14,18 @@ from pbem.table import Table
 
 
 def your_turn(table: Table, turn: Turn, *, now: datetime) -> None:
-    """Tell a seat's player that it is their turn; a bot needs no letter."""
-    seat = table.seat(turn.seat)
-    if seat.player is not None:
-        _queue("your_turn", seat.player, now, match=table.match, seat=seat, turn=turn)
+    """Tell a seat's player that it is their turn."""
+    _tell(table.seat(turn.seat), "your_turn", turn, now=now)
 
 
 def receipt(table: Table, turn: Turn, *, now: datetime) -> None:
     """Tell the player who moved by mail what was done."""
-    seat = table.seat(turn.seat)
-    if seat.player is not None:
-        _queue(
-            "receipt", seat.player, now, match=table.match, seat=seat, turn=turn,
-            about={"ply": table.ply},
-        )  # fmt: skip
+    _tell(table.seat(turn.seat), "receipt", turn, {"ply": table.ply}, now=now)
 
 
 def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
     """Tell a player whose mail is about a turn that is over what stands."""
-    if seat.player is not None:
-        _queue(
-            "stands", seat.player, now, match=turn.match, seat=seat, turn=turn,
-            about={"ply": turn.match.ply},
-        )  # fmt: skip
+    _tell(seat, "stands", turn, {"ply": turn.match.ply}, now=now)
 
 
 def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
@@ -45,31 +34,23 @@ def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) ->
     ``about`` holds ``why`` (illegal, ambiguous, unreadable or stranger) and may hold the
     ``line`` that was read, the ``reason`` (a pattern) with its ``fields``, the ``readings``.
     """
-    if seat.player is not None:
-        _queue("not_done", seat.player, now, match=turn.match, seat=seat, turn=turn, about=about)
+    _tell(seat, "not_done", turn, about, now=now)
 
 
 def reminder(turn: Turn, seat: Seat, *, now: datetime) -> None:
     """Remind a player of an open turn."""
-    if seat.player is not None:
-        _queue("reminder", seat.player, now, match=turn.match, seat=seat, turn=turn)
+    _tell(seat, "reminder", turn, now=now)
 
 
 def house_played(table: Table, turn: Turn, *, now: datetime) -> None:
     """Tell a player that time ran out and the house made their move."""
-    seat = table.seat(turn.seat)
-    if seat.player is not None:
-        _queue(
-            "house_played", seat.player, now, match=table.match, seat=seat, turn=turn,
-            about={"ply": table.ply},
-        )  # fmt: skip
+    _tell(table.seat(turn.seat), "house_played", turn, {"ply": table.ply}, now=now)
 
 
 def game_over(table: Table, *, now: datetime) -> None:
     """Tell all players how the match ended; notices of turns that are over go stale."""
     for seat in table.seats:
-        if seat.player is not None:
-            _queue("game_over", seat.player, now, match=table.match, seat=seat)
+        _tell(seat, "game_over", now=now)
 
 
 def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
@@ -111,6 +92,19 @@ def drop_notices(turn: Turn) -> None:
         )
         .values(state=LetterState.STALE)
     )
+
+
+def _tell(
+    seat: Seat,
+    kind: str,
+    turn: Turn | None = None,
+    about: dict[str, Any] | None = None,
+    *,
+    now: datetime,
+) -> None:
+    """Queue a letter to a seat's player; a bot needs none."""
+    if seat.player is not None:
+        _queue(kind, seat.player, now, match=seat.match, seat=seat, turn=turn, about=about)
 
 
 def _queue(

@@ -9,7 +9,7 @@ from typing import Any
 from engine import GAMES, deal
 from engine.game import Event, Game, Outcome, Scores, View
 from engine.game import Seat as SeatNumber
-from engine.record import Decision, Ply, Record
+from engine.record import Decision, Ply, Record, dumps
 from engine.record import replay as play_again
 from pbem.models import Match, Move, Seat, Status
 
@@ -103,6 +103,11 @@ def record(match: Match) -> Record:
         winners=tuple(match.winners or ()) if over else None,
         ended=match.ended if over else None,
     )
+
+
+def record_file(match: Match) -> tuple[str, str]:
+    """Return the record's file name and text, the same from the page and in the mail."""
+    return f"{match.game}-{match.code}.json", dumps(record(match)) + "\n"
 
 
 def _decision(move: Move, *, over: bool) -> Decision:

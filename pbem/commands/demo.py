@@ -66,7 +66,6 @@ def _settings(instance: Path, port: int | None) -> Settings:
     port = port or given.bind_port
     return replace(
         given,
-        demo=True,
         database_url="",
         base_url=f"http://{_HERE}:{port}",
         bind_host=_HERE,

@@ -9,12 +9,11 @@ from typing import Any, Final
 from flask_babel import gettext
 
 from engine import GAMES
-from engine.record import dumps
 from pbem import words
 from pbem.ext import tokens
 from pbem.links import Links
 from pbem.models import Letter, Match
-from pbem.table import Table, load, record
+from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
 from pbem.telling import Telling, last_own, tell, told
 from pbem.tokens import Named
@@ -116,8 +115,8 @@ def game_over(letter: Letter, table: Table) -> Content:
         "key": match.server_key.hex(),
         "commitment": match.commitment,
     }
-    name = f"{match.game}-{match.code}.json"
-    file = (name, "application/json", (dumps(record(match)) + "\n").encode())
+    name, text = record_file(match)
+    file = (name, "application/json", text.encode())
     return Content(values, {"table": values["picture"]}, files=(file,))
 
 

@@ -150,17 +150,17 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     if seat.player is None or facts.sender != seat.player.address:
         _refuse(note_id, turn, {"why": "stranger"}, "the sender is not the seat's", now=now)
         return
-    if turn.closed_at is not None:
-        _repeat_or_tell(note_id, turn, facts, now=now)
-        return
     table = load(turn.match, ply=turn.ply)
     commands = reply.turn_commands(table.game, table.view(turn.seat))
     read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
     if len(read.commands) == 1 and not read.ambiguous:
+        # Of a turn that is over too: the same move again is known and needs no words.
         _make_move(note_id, turn, read.commands[0], now=now)
-        return
-    about = _why_not(read)
-    _refuse(note_id, turn, about, str(about["why"]), now=now)
+    elif turn.closed_at is not None:
+        _stands(note_id, turn, "the turn is over", now=now)
+    else:
+        about = _why_not(read)
+        _refuse(note_id, turn, about, str(about["why"]), now=now)
 
 
 def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
@@ -170,17 +170,6 @@ def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
         _refuse(note_id, turn, _illegal(text, error), "illegal", now=now)
     except PbemError as error:
         _stands(note_id, turn, str(error), now=now)
-
-
-def _repeat_or_tell(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
-    """Answer a mail about a turn that is over: the same move again needs no words."""
-    before = load(turn.match, ply=turn.ply)
-    commands = reply.turn_commands(before.game, before.view(turn.seat))
-    read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
-    if len(read.commands) == 1 and not read.ambiguous:
-        _make_move(note_id, turn, read.commands[0], now=now)
-    else:
-        _stands(note_id, turn, "the turn is over", now=now)
 
 
 def _why_not(read: reply.Reply) -> dict[str, Any]:
@@ -247,7 +236,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
         seat = play.seat_of(turn)
         if turn.closed_at is None and _may_answer(seat, now=now):
             post.not_done(turn, seat, about, now=now)
-        _close(note_id, "not done", reason, turn_id=turn.id, now=now)
+        play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
 
 
 def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
@@ -256,19 +245,9 @@ def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
         seat = play.seat_of(turn)
         if _may_answer(seat, now=now):
             post.stands(turn, seat, now=now)
-        _close(note_id, "too late", reason, turn_id=turn.id, now=now)
+        play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)
 
 
 def _finish(note_id: int, verdict: str, reason: str | None, *, now: datetime) -> None:
     with writing():
-        _close(note_id, verdict, reason, now=now)
-
-
-def _close(
-    note_id: int, verdict: str, reason: str | None, *, now: datetime, turn_id: int | None = None
-) -> None:
-    db.session.execute(
-        update(Note)
-        .where(Note.id == note_id)
-        .values(read_at=now, verdict=verdict, reason=reason, turn_id=turn_id)
-    )
+        play.close_note(note_id, verdict, reason=reason, now=now)

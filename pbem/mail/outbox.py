@@ -9,7 +9,7 @@ import logging
 import smtplib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flask import current_app
 from sqlalchemy import and_, or_, select, update
@@ -17,11 +17,8 @@ from sqlalchemy import and_, or_, select, update
 from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.mail import letters
-from pbem.mail.smtp import CutOff, Parcel, PatientConnection
+from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
 from pbem.models import Letter, LetterState
-
-if TYPE_CHECKING:
-    from pbem.mail.smtp import Postman
 
 BATCH: Final = 20  # letters claimed at once
 # A worker that died holds its letters no longer than this.
@@ -31,6 +28,7 @@ GAPS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240
 GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
+_CLOSING: Final = 421  # the relay says so before it hangs up
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +87,7 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> int:
     except (smtplib.SMTPException, OSError) as error:
         _log.warning("the relay cannot be used now: %s", error)
         for letter_id in waiting:
+            # One that was cut off behind the dot has its own state already.
             if _is_held(letter_id, until=now + LEASE):
                 _retry(letter_id, _told(error), now=now)
     return sent
@@ -141,22 +140,16 @@ def _is_held(letter_id: int, *, until: datetime) -> bool:
     return db.session.scalar(held) is not None
 
 
-_CLOSING: Final = 421  # the relay says so before it hangs up
-
-
 def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
-    words = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
     if code < 500:
-        _retry(letter_id, f"{code} {words}", now=now)
+        _retry(letter_id, _answer(code, reason), now=now)
     else:
-        _mark(letter_id, state=LetterState.FAILED, error=f"{code} {words}"[:500])
+        _mark(letter_id, state=LetterState.FAILED, error=_answer(code, reason)[:500])
 
 
 def _retry(letter_id: int, reason: str, *, now: datetime) -> None:
     """Try a letter again after a growing gap, for two days in all."""
     letter = db.session.get_one(Letter, letter_id)
-    if letter.state != LetterState.SENDING:
-        return  # a line that was lost behind the dot has its own state already
     if now - letter.created_at > GIVE_UP:
         _mark(letter_id, state=LetterState.FAILED, error=f"given up: {reason}"[:500])
         return
@@ -181,9 +174,13 @@ def _unknown(letter_id: int, reason: str, *, now: datetime) -> None:
 
 def _told(error: Exception) -> str:
     if isinstance(error, smtplib.SMTPResponseException):
-        words = error.smtp_error
-        return f"{error.smtp_code} {words.decode() if isinstance(words, bytes) else words}"
+        return _answer(error.smtp_code, error.smtp_error)
     return str(error) or type(error).__name__
+
+
+def _answer(code: int, reason: bytes | str) -> str:
+    words = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+    return f"{code} {words}"
 
 
 def _mark(letter_id: int, **values: object) -> None:

@@ -8,12 +8,11 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.decktet import Card
-from engine.record import dumps
 from pbem import telling
 from pbem.ext import db
 from pbem.links import Links
 from pbem.models import Match, Seat, Status
-from pbem.table import Table, load, record
+from pbem.table import Table, load, record_file
 from pbem.web.drawing import drawn
 from pbem.web.security import signed_in
 
@@ -46,9 +45,9 @@ def download(code: str) -> Response:
     match = _match(code)
     if match.status in (Status.OPEN, Status.CANCELLED):
         abort(404)
-    name = f"{match.game}-{match.code}.json"
+    name, text = record_file(match)
     return Response(
-        dumps(record(match)) + "\n",
+        text,
         mimetype="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

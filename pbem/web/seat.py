@@ -191,11 +191,7 @@ def _seat_page(seat: Seat) -> Response:
         return _waiting_page(seat, {})
     table = load(match)
     told = telling.tell(table, seat.number)
-    turn = db.session.scalar(
-        select(Turn).where(
-            Turn.match_id == match.id, Turn.seat == seat.number, Turn.closed_at.is_(None)
-        )
-    )
+    turn = play.open_turn(match, seat.number)
     links = Links()
     return _page(
         "web/seat.html",
