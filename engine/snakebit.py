@@ -98,6 +98,12 @@ class SnakebitView(View):
         """Return each seat's tricks of the hand and the cursed cards in them, by seat."""
         return tally(self.tricks, self.cursed, self.seats)
 
+    @property
+    def naming(self) -> Phrase:
+        """Return which of trump and the cursed suit may not be named yet, in words."""
+        return barred_title(self)
+
+    @property
     def tallies(self) -> tuple[Phrase, ...]:
         """Return what each seat has taken in the hand, in words."""
         return tuple(_tally(seat, *pair) for seat, pair in enumerate(self.counted, 1))

@@ -94,7 +94,7 @@ def _labels(view: SnakebitView, title: Phrase) -> Iterator[Label]:
     yield Label((view.seats - 1) / 2 * _STEP, _HEADING, title)
     yield Label(_aside(view, 0), _HEADING, say("Trump"))
     yield Label(_aside(view, 1), _HEADING, say("Cursed"))
-    lines = [barred_title(view), *view.tallies()]
+    lines = [barred_title(view), *view.tallies]
     middle = _aside(view, 1) / 2
     for nth, line in enumerate(lines):
         yield Label(middle, _LINES + nth * _LINE, line)
