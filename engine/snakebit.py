@@ -1,12 +1,12 @@
-"""Snakebit: a trick game with a trump suit and a cursed suit, new in every hand."""
+"""Snakebit: tricks with a trump suit to win by and a cursed suit to keep out of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine import snakebit_state
-from engine.decktet import Card, Suit, cards_of
+from engine.decktet import BASIC, Card, Suit, cards_of, mask
 from engine.game import (
     N_,
     Event,
@@ -26,87 +26,93 @@ from engine.game import (
     placings,
     say,
 )
-from engine.snakebit_layout import table_layout, taken_line
+from engine.snakebit_layout import barred_title, table_layout
 from engine.snakebit_reading import meant
 from engine.snakebit_state import (
+    CYCLE,
     LOWEST,
-    MOST_HANDS,
     NUMBERS,
+    SHOWS,
     Follow,
     HandResult,
     Lead,
     Move,
     SnakebitState,
     Trick,
-    best,
-    cursed_in,
-    listed,
-    playable,
+    barred,
+    bites,
+    tally,
+    winner,
 )
 
-SIX: Final = "six"
-MINUS_13: Final = "minus13"
-_ALONE: Final = tuple(frozenset((seat,) if seat else ()) for seat in range(5))
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ALONE: Final = tuple(frozenset((seat,)) if seat else frozenset() for seat in range(5))
+# The moves by the card's index.
+_LEADS: Final = tuple(tuple(Lead(card, suit) for suit in card.suits) for card in BASIC)
+_FOLLOWS: Final = tuple(Follow(card) for card in BASIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnakebitView(View):
     """What a seat or an onlooker may know of a match of Snakebit.
 
-    The Ace's suit is trump and the Crown's suit cursed; ``barred`` may not be named yet.
-    ``playable`` is the mask of the cards that this seat may play. ``tricks`` are those of
-    the running hand, ``trick`` the one on the table and ``named`` the suit it was led
-    under. ``taken`` and ``bites`` are the tricks and the cursed cards taken, by seat.
+    The ``ace`` gives trump and the ``crown`` the cursed suit; ``barred`` are those of the
+    two that may not be named yet. ``named`` is the suit to follow, None before a lead.
+    ``trick`` is the one on the table and ``tricks`` are those of the running hand.
+    ``last_hand`` tells the hand scored last.
     """
 
     ace: Card
     crown: Card
     barred: tuple[Suit, ...]
-    playable: int
     leader: Seat
     named: Suit | None
     trick: tuple[Card, ...]
     tricks: tuple[Trick, ...]
-    taken: tuple[int, ...]
-    bites: tuple[int, ...]
     last_hand: HandResult | None
-    is_over: bool
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether the match is over."""
+        return not self.to_move
 
     @property
     def trump(self) -> Suit:
-        """Return the suit that wins tricks."""
+        """Return the trump suit."""
         return self.ace.suits[0]
 
     @property
     def cursed(self) -> Suit:
-        """Return the suit that costs points."""
+        """Return the cursed suit."""
         return self.crown.suits[0]
 
     @property
     def plays(self) -> tuple[tuple[Seat, Card], ...]:
         """Return who played what to the trick on the table."""
-        order = (self.leader, *following(self.leader, self.seats))
-        return tuple(zip(order, self.trick, strict=False))
+        return by_seat(self.leader, self.trick, self.seats)
 
     @property
-    def last_plays(self) -> tuple[tuple[Seat, Card], ...]:
-        """Return who played what to the trick before, in this hand."""
-        if not self.tricks:
-            return ()
-        trick = self.tricks[-1]
-        order = (trick.leader, *following(trick.leader, self.seats))
-        return tuple(zip(order, trick.cards, strict=True))
+    def counted(self) -> tuple[tuple[int, int], ...]:
+        """Return each seat's tricks of the hand and the cursed cards in them, by seat."""
+        return tally(self.tricks, self.cursed, self.seats)
 
     @property
-    def lines(self) -> tuple[Phrase, ...]:
-        """Return what each seat has taken in this hand, in words."""
-        return tuple(taken_line(self, seat) for seat in range(1, self.seats + 1))
+    def naming(self) -> Phrase:
+        """Return which of trump and the cursed suit may not be named yet, in words."""
+        return barred_title(self)
+
+    @property
+    def tallies(self) -> tuple[Phrase, ...]:
+        """Return what each seat has taken in the hand, in words."""
+        return tuple(_tally(seat, *pair) for seat, pair in enumerate(self.counted, 1))
 
     def who(self, seat: Seat) -> Phrase:
         """Return a seat's name, for the board in words."""
         return say("%(seat)s", seat=seat)
 
-    def suit(self, suit: Suit) -> Phrase:
+    def called(self, suit: Suit) -> Phrase:
         """Return a suit's name, for the board in words."""
         return say("%(suit)s", suit=suit)
 
@@ -121,10 +127,10 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     options = (
         Option(
             "end",
-            SIX,
+            "six",
             N_("End"),
-            N_("After six hands, or when somebody stands at -13 or lower after a hand."),
-            (SIX, MINUS_13),
+            N_("six: after six hands; minus13: once somebody stands at −13 or lower."),
+            ("six", "minus13"),
         ),
     )
 
@@ -144,8 +150,8 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
 
     def view(self, state: SnakebitState, seat: Seat | None) -> SnakebitView:
         """Return what the seat, or an onlooker, may know."""
-        is_over = state.turn == 0
-        is_asked = seat is not None and seat == state.turn
+        trump = state.ace.suits[0]
+        hands = state.hands
         return SnakebitView(
             seat=seat,
             seats=state.seats,
@@ -153,32 +159,31 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             to_move=_ALONE[state.turn],
             hand_number=state.hand_number,
             scores=state.scores,
-            hand=() if seat is None else cards_of(state.hands[seat - 1]),
-            hand_sizes=tuple(map(int.bit_count, state.hands)),
-            revealed=tuple(cards_of(hand) for hand in state.hands) if is_over else (),
+            hand=() if seat is None else _in_order(hands[seat - 1], trump),
+            hand_sizes=tuple(map(int.bit_count, hands)),
+            revealed=() if state.turn else tuple(_in_order(hand, trump) for hand in hands),
             ace=state.ace,
             crown=state.crown,
-            barred=state.barred,
-            playable=playable(state.hands[state.turn - 1], state.named) if is_asked else 0,
+            barred=barred(state),
             leader=state.leader,
             named=state.named,
             trick=state.trick,
             tricks=state.tricks,
-            taken=state.taken,
-            bites=state.bites,
             last_hand=state.last_hand,
-            is_over=is_over,
         )
 
     def moves(self, view: SnakebitView) -> tuple[Move, ...]:
-        """Return the legal moves, by rank; leads in the order of the card's suits."""
-        return listed(view.playable, view.named, view.barred)
+        """Return the legal moves in the order of the hand."""
+        if view.seat not in view.to_move:
+            return ()
+        return _listed(view.hand, view.named, view.barred)
 
     def legal_moves(self, state: SnakebitState, seat: Seat) -> tuple[Move, ...]:
         """Return what ``moves`` lists, without a view."""
         if seat != state.turn:
             return ()
-        return listed(playable(state.hands[seat - 1], state.named), state.named, state.barred)
+        hand = _in_order(state.hands[seat - 1], state.ace.suits[0])
+        return _listed(hand, state.named, barred(state))
 
     def step(self, state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -186,39 +191,44 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
 
     def preview(self, view: SnakebitView, move: Move) -> Preview:
         """Return what the move would do, from what its seat knows."""
-        if isinstance(move, Lead):
-            return Preview(move.card, say("naming %(suit)s", suit=move.suit), 0)
-        return _follow_preview(view, move.card)
+        match move:
+            case Lead(card, suit):
+                return Preview(card, say("naming %(suit)s", suit=suit), 0)
+            case Follow(card):
+                return _follow_preview(view, card)
 
     def layout(
         self, view: SnakebitView, *, move: Move | None = None, fresh: frozenset[Card] = frozenset()
     ) -> Layout:
-        """Return trump, curse, the trick and the one before as a picture."""
+        """Return the trick, the turned cards and what each seat has taken as a picture."""
         return table_layout(view, move, fresh)
 
     def facts(self, view: SnakebitView) -> tuple[Fact, ...]:
-        """Return the hand and the trick, and what ends the match."""
-        most = len(NUMBERS) // view.seats
-        trick = say("%(n)s of %(most)s", n=min(len(view.tricks) + 1, most), most=most)
-        if view.options["end"] == SIX:
-            hand = say("%(n)s of %(most)s", n=view.hand_number, most=MOST_HANDS)
-            return (Fact(say("Hand"), hand), Fact(say("Trick"), trick))
-        hand = say("%(number)s", number=view.hand_number)
-        ends = Fact(say("Ends at"), say("%(points)s or lower", points=LOWEST))
-        return (Fact(say("Hand"), hand), Fact(say("Trick"), trick), ends)
+        """Return the hand, the trick and, where that is the end, the lowest score."""
+        number: Phrase = say("%(number)s", number=view.hand_number)
+        if view.options["end"] == "six":
+            number = say("%(n)s of %(most)s", n=view.hand_number, most=CYCLE)
+        facts = [Fact(say("Hand"), number)]
+        if not view.is_over:
+            nth, most = len(view.tricks) + 1, len(NUMBERS) // view.seats
+            facts.append(Fact(say("Trick"), say("%(n)s of %(most)s", n=nth, most=most)))
+        if view.options["end"] == "minus13":
+            lowest = say("once somebody stands at %(points)s or lower", points=f"−{-LOWEST}")
+            facts.append(Fact(say("End"), lowest))
+        return tuple(facts)
 
     def hint(self, view: SnakebitView) -> Phrase | None:
-        """Return the rule that matters for what is asked now."""
+        """Return the rule that matters for the card asked for now."""
         if view.seat not in view.to_move:
             return None
         if view.named is None:
-            return _leading_hint(self.moves(view), view.barred)
-        if any(view.named in card.suits for card in view.hand):
+            return _lead_hint(view)
+        if mask(view.hand) & SHOWS[view.named]:
             return say("You must follow %(suit)s.", suit=view.named)
         return say("You have no %(suit)s: any card may be played.", suit=view.named)
 
     def format(self, move: Move) -> str:
-        """Return the move as records have it: ``5SW suns`` leads, ``5SW`` follows."""
+        """Return the move as records have it: ``5SW suns`` to lead, ``5SW`` to follow."""
         match move:
             case Lead(card, suit):
                 return f"{card} {suit.word}"
@@ -240,33 +250,59 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
         return Outcome(placings(state.scores), state.scores, str(state.options["end"]))
 
 
-def _leading_hint(moves: tuple[Move, ...], barred: tuple[Suit, ...]) -> Phrase:
-    if not barred:
-        return say("You lead, and name one of the card's suits.")
-    if any(isinstance(move, Lead) and move.suit in barred for move in moves):
-        return say("You may name any suit, as you hold no other than those barred.")
-    if len(barred) == 1:
-        return say("You may not name %(suit)s yet.", suit=barred[0])
-    return say(
-        "Neither %(suit)s nor %(second)s may be named yet.", suit=barred[0], second=barred[1]
-    )
+def by_seat(leader: Seat, trick: Sequence[Card], seats: int) -> tuple[tuple[Seat, Card], ...]:
+    """Return who played what to a trick."""
+    return tuple(zip((leader, *following(leader, seats)), trick, strict=False))
+
+
+def _in_order(hand: int, trump: Suit) -> tuple[Card, ...]:
+    """Return the cards of a hand by rank, trumps last."""
+    trumps = hand & SHOWS[trump]
+    return cards_of(hand ^ trumps) + cards_of(trumps)
+
+
+def _listed(
+    hand: tuple[Card, ...], named: Suit | None, barred: tuple[Suit, ...]
+) -> tuple[Move, ...]:
+    """Return the legal moves of whoever holds the hand; every rule of leading and following."""
+    if named is not None:
+        able = [card for card in hand if named in card.suits] or hand
+        return tuple([_FOLLOWS[card.index] for card in able])
+    leads = [lead for card in hand for lead in _LEADS[card.index]]
+    return tuple([lead for lead in leads if lead.suit not in barred] or leads)
 
 
 def _follow_preview(view: SnakebitView, card: Card) -> Preview:
-    """Return what following does; the last card of a trick decides it."""
+    """Return who wins the trick, if the card is its last, and the score if it ends the hand."""
     place = say("to the trick")
-    trick = (*view.trick, card)
-    if len(trick) < view.seats or view.named is None or view.seat is None:
+    cards = (*view.trick, card)
+    if len(cards) < view.seats or view.named is None:
         return Preview(card, place, 0)
-    won = best(trick, view.trump, view.named)
-    seat = (view.leader - 1 + won) % view.seats + 1
-    bites = cursed_in(trick, view.cursed)
-    is_own = seat == view.seat
-    effects = [say("takes it") if is_own else say("%(seat)s takes it", seat=seat)]
-    if bites:
-        effects.append(count(bites, "%(n)s cursed card", "%(n)s cursed cards"))
-    if len(view.hand) > 1:
-        return Preview(card, place, 0, tuple(effects))
-    # The hand ends with this card, so what it brings is certain.
-    before = view.taken[view.seat - 1] - view.bites[view.seat - 1]
-    return Preview(card, place, before + (1 - bites if is_own else 0), tuple(effects))
+    seat = winner(view.leader, view.named, cards, view.trump, view.seats)
+    bitten = bites(cards, view.cursed)
+    effects = [say("wins the trick") if seat == view.seat else say("%(seat)s wins it", seat=seat)]
+    if bitten:
+        effects.append(count(bitten, "%(n)s cursed card in it", "%(n)s cursed cards in it"))
+    points = 0
+    if len(view.hand) == 1 and view.seat is not None:
+        tricks = (*view.tricks, Trick(view.leader, view.named, cards, seat))
+        taken, bad = tally(tricks, view.cursed, view.seats)[view.seat - 1]
+        points = taken - bad
+    return Preview(card, place, points, tuple(effects))
+
+
+def _lead_hint(view: SnakebitView) -> Phrase:
+    if not view.barred:
+        return say("You lead: name either suit of your card.")
+    if all(suit in view.barred for card in view.hand for suit in card.suits):
+        return say("You hold nothing else, so you may name any suit.")
+    return barred_title(view)
+
+
+def _tally(seat: Seat, taken: int, bitten: int) -> Phrase:
+    return say(
+        "%(seat)s: %(tricks)s, %(cursed)s",
+        seat=seat,
+        tricks=count(taken, "%(n)s trick", "%(n)s tricks"),
+        cursed=count(bitten, "%(n)s cursed card", "%(n)s cursed cards"),
+    )

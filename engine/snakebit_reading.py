@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from engine.decktet import Suit
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
@@ -14,65 +15,72 @@ if TYPE_CHECKING:
     from engine.snakebit import Snakebit, SnakebitView
     from engine.snakebit_state import Move
 
-# A suit's letter alone names it, where it does not go on with the card.
-_WORDS: Final[Vocabulary[Suit]] = vocabulary(
+
+class _Naming(Enum):
+    """A word behind which the named suit stands."""
+
+    NAMING = "naming"
+
+
+_Word: TypeAlias = _Naming | Suit
+
+# A suit's letter that can't go on with a card names a suit: "5SW s".
+_WORDS: Final[Vocabulary[_Word]] = vocabulary(
+    ("naming, named, name, and name, i name, as, for, call, calling, i call", _Naming.NAMING),
+    ("nommant, en nommant, nomme, nommer, et nomme, je nomme, annonce, pour", _Naming.NAMING),
     *((suit.letter, suit) for suit in Suit),
-    ("play, i play, lead, i lead, follow, follow with, put, to the trick", None),
-    ("name, naming, i name, call, calling, as, for, under, suit", None),
-    ("jouer, joue, je joue, entamer, entame, j'entame, suivre, je suis, mets", None),
-    ("nommer, nommant, nomme, je nomme, annonce, j'annonce, pour, couleur", None),
+    ("play, i play, lead, i lead, leading, follow, i follow, with, trick", None),
+    ("jouer, joue, je joue, entamer, entame, j'entame, fournir, fournis, je fournis, pli", None),
 )
 
 
 def meant(game: Snakebit, view: SnakebitView, text: str) -> Move:
-    """Return the legal move that the text means: a card, and for a lead the suit it names.
+    """Return the legal move that the text means; the suit may be left out if it is the only one.
 
     Raises Unreadable, IllegalMove (with a reason) or Ambiguous (with the readings).
     """
-    words, suit = _parts(read(text, _WORDS))
+    card, suit = _parts(read(text, _WORDS))
     if view.seat not in view.to_move:
         raise NotYourTurn
-    if view.named is not None and suit not in (None, view.named):
-        raise IllegalMove(N_("the suit was named by who led: give your card alone"))
-    found = [
-        move
-        for move in game.moves(view)
-        if words.fits(move.card)
-        and (suit is None or not isinstance(move, Lead) or move.suit is suit)
-    ]
+    found = [move for move in game.moves(view) if card.fits(move.card) and _names(view, move, suit)]
     if not found:
-        raise _refusal(game, view, words, suit)
+        raise _refusal(view, card, suit)
     if len(found) > 1:
         raise Ambiguous([game.format(move) for move in found])
     return found[0]
 
 
-def _parts(items: Items[Suit]) -> tuple[CardWords, Suit | None]:
-    """Return the words for the card, and the suit that is named beside it."""
+def _parts(items: Items[_Word]) -> tuple[CardWords, Suit | None]:
+    """Return the card, and the suit that is named with it, before it or behind it."""
     cards = [item for item in items if isinstance(item, CardWords)]
-    named = [item for item in items if isinstance(item, Suit)]
-    if len(cards) == 2 and not named:
-        # "5SW suns", or "suns 5SW": one of the two is a suit and nothing else.
+    suits = [item for item in items if isinstance(item, Suit)]
+    if len(cards) == 2:
+        # One of the two is no more than a suit: "5SW suns", "suns: 5SW".
         bare = [words for words in cards if words.rank is None and len(words.suits) == 1]
-        if len(bare) != 1:
+        if not bare:
             raise Unreadable
-        cards.remove(bare[0])
-        named = [bare[0].suits[0]]
-    if len(cards) != 1 or len(named) > 1:
+        cards.remove(bare[-1])
+        suits.append(bare[-1].suits[0])
+    naming = items.count(_Naming.NAMING)
+    if len(cards) != 1 or len(suits) > 1 or naming > 1 or (naming and not suits):
         raise Unreadable
-    return cards[0], named[0] if named else None
+    return cards[0], suits[0] if suits else None
 
 
-def _refusal(
-    game: Snakebit, view: SnakebitView, words: CardWords, suit: Suit | None
-) -> IllegalMove:
+def _names(view: SnakebitView, move: Move, suit: Suit | None) -> bool:
+    """Say whether the move goes with the suit that was typed; a follower may repeat it."""
+    return suit is None or suit is (move.suit if isinstance(move, Lead) else view.named)
+
+
+def _refusal(view: SnakebitView, words: CardWords, suit: Suit | None) -> IllegalMove:
     """Return why nothing legal fits the words."""
     held = [card for card in view.hand if words.fits(card)]
     if not held:
         return IllegalMove(N_("%(card)s is not in your hand"), card=words.text)
-    possible = ", ".join(game.format(move) for move in game.moves(view))
     if view.named is not None:
-        return IllegalMove(N_("you must follow the named suit: %(moves)s"), moves=possible)
+        if suit not in (None, view.named):
+            return IllegalMove(N_("only the leader of a trick names a suit: give just your card"))
+        return IllegalMove(N_("you hold a card of the named suit, so you must play such a card"))
     if suit is not None and not any(suit in card.suits for card in held):
-        return IllegalMove(N_("%(card)s does not show that suit"), card=words.text)
-    return IllegalMove(N_("that suit may not be named yet; you may lead %(moves)s"), moves=possible)
+        return IllegalMove(N_("%(card)s does not show the suit that you name"), card=words.text)
+    return IllegalMove(N_("no card of this hand has shown that suit, so it may not be named yet"))

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from operator import add, sub
+from operator import add
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from engine import deal
-from engine.decktet import BASIC, DECK, Card, Rank, Suit, cards_of, mask
-from engine.game import Event, Options, Scores, Seat, count, following, say
+from engine.decktet import BASIC, Card, Suit, mask
+from engine.game import Event, Options, Scores, Seat, count, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ACES: Final = tuple(card for card in BASIC if card.rank is Rank.ACE)
-CROWNS: Final = tuple(card for card in BASIC if card.rank is Rank.CROWN)
-NUMBERS: Final = tuple(card for card in BASIC if len(card.suits) == 2)
-PILE: Final = len(ACES)  # hands until the piles are shuffled afresh
-MOST_HANDS: Final = 6  # of a match that ends with six
-LOWEST: Final = -13  # the score that ends the other kind
+ACES: Final = BASIC[:6]
+NUMBERS: Final = BASIC[6:30]
+CROWNS: Final = BASIC[30:]
+CYCLE: Final = 6  # hands, after which Aces and Crowns are shuffled afresh
+LOWEST: Final = -13  # whoever stands there or lower ends a match played to minus13
+
+SHOWS: Final = {suit: mask(tuple(c for c in NUMBERS if suit in c.suits)) for suit in Suit}
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A card led, with the suit that is named."""
+    """A card led to a trick, with the suit of it that is named."""
 
     card: Card
     suit: Suit
@@ -32,7 +33,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """A card played to a trick that another seat led."""
+    """A card played to a trick that somebody else led."""
 
     card: Card
 
@@ -52,11 +53,12 @@ class Trick:
 
 @dataclass(frozen=True, slots=True)
 class HandResult:
-    """How a hand was scored: tricks and cursed cards taken, and gains, by seat."""
+    """How a hand was scored: tricks won, cursed cards in them and the gains, by seat."""
 
     number: int
     ace: Card
     crown: Card
+    tricks: tuple[Trick, ...]
     taken: tuple[int, ...]
     bites: tuple[int, ...]
     gains: Scores
@@ -64,11 +66,10 @@ class HandResult:
 
 @dataclass(slots=True)
 class SnakebitState:
-    """A match of Snakebit. Hands are masks over the deck, by seat.
+    """A match of Snakebit. Hands are masks over the deck, by seat, as is ``played``.
 
-    The Ace turned up gives the trump suit and the Crown the cursed suit; ``barred`` are
-    those of the two that may not be named yet. ``turn`` is the seat to move, 0 when the
-    match is over. ``bites`` are the cursed cards in the tricks that each seat has taken.
+    ``turn`` is the seat to move, 0 when the match is over. The ``ace`` gives trump and
+    the ``crown`` the cursed suit. ``named`` is the suit to follow, None before a lead.
     """
 
     key: bytes
@@ -78,30 +79,18 @@ class SnakebitState:
     hands: list[int]
     ace: Card
     crown: Card
-    barred: tuple[Suit, ...] = ()
     turn: Seat = 0
     leader: Seat = 0
     named: Suit | None = None
+    played: int = 0
     trick: tuple[Card, ...] = ()
     tricks: tuple[Trick, ...] = ()
-    taken: tuple[int, ...] = ()
-    bites: tuple[int, ...] = ()
     last_hand: HandResult | None = None
 
     @property
     def seats(self) -> int:
         """Return the number of seats."""
         return len(self.hands)
-
-    @property
-    def trump(self) -> Suit:
-        """Return the suit that wins tricks."""
-        return self.ace.suits[0]
-
-    @property
-    def cursed(self) -> Suit:
-        """Return the suit that costs points."""
-        return self.crown.suits[0]
 
     def copy(self) -> SnakebitState:
         """Return a state that may be changed alone."""
@@ -113,60 +102,55 @@ class SnakebitState:
             self.hands[:],
             self.ace,
             self.crown,
-            self.barred,
             self.turn,
             self.leader,
             self.named,
+            self.played,
             self.trick,
             self.tricks,
-            self.taken,
-            self.bites,
             self.last_hand,
         )
 
 
-# The mask of the cards that show a suit.
-SHOWING: Final = {suit: mask(tuple(card for card in BASIC if suit in card.suits)) for suit in Suit}
-_FOLLOWS: Final = tuple(Follow(card) for card in BASIC)
-_LEADS: Final = tuple(tuple(Lead(card, suit) for suit in card.suits) for card in BASIC)
+def barred(state: SnakebitState) -> tuple[Suit, ...]:
+    """Return which of trump and the cursed suit no card of this hand has shown yet."""
+    special = dict.fromkeys((state.ace.suits[0], state.crown.suits[0]))
+    return tuple([suit for suit in special if not state.played & SHOWS[suit]])
 
 
-def playable(hand: int, named: Suit | None) -> int:
-    """Return the mask of the cards of a hand that may be played."""
-    return hand if named is None else hand & SHOWING[named] or hand
+def winner(leader: Seat, named: Suit, trick: Sequence[Card], trump: Suit, seats: int) -> Seat:
+    """Return the seat that wins a trick, or would win it as it lies."""
+    suit = trump if any(trump in card.suits for card in trick) else named
+    # Two number cards of one rank share no suit, and the deck is sorted by rank.
+    heights = [card.index if suit in card.suits else -1 for card in trick]
+    return (leader - 1 + heights.index(max(heights))) % seats + 1
 
 
-def listed(cards: int, named: Suit | None, barred: Sequence[Suit]) -> tuple[Move, ...]:
-    """Return the moves with these cards, by rank; a lead once for each suit it may name."""
-    if named is not None:
-        return tuple([_FOLLOWS[card.index] for card in cards_of(cards)])
-    leads = [lead for card in cards_of(cards) for lead in _LEADS[card.index]]
-    free = [lead for lead in leads if lead.suit not in barred]
-    return tuple(free or leads)
-
-
-def best(trick: Sequence[Card], trump: Suit, named: Suit) -> int:
-    """Return which card of a trick wins it, counted from 0."""
-    bits = mask(tuple(trick))
-    # Within a suit a higher rank stands later in the deck.
-    strongest = (bits & SHOWING[trump] or bits & SHOWING[named]).bit_length() - 1
-    return trick.index(DECK[strongest])
-
-
-def cursed_in(cards: Sequence[Card], cursed: Suit) -> int:
+def bites(cards: Sequence[Card], cursed: Suit) -> int:
     """Return how many of the cards show the cursed suit."""
-    return len([card for card in cards if cursed in card.suits])
+    return sum([cursed in card.suits for card in cards])
 
 
-def is_last(end: str, hand_number: int, scores: Scores) -> bool:
-    """Say whether the match ends with the hand that was just scored."""
-    return hand_number == MOST_HANDS if end == "six" else min(scores) <= LOWEST
+def is_end(options: Options, hand_number: int, scores: Scores) -> bool:
+    """Say whether the match is over with the hand that was scored."""
+    if options["end"] == "six":
+        return hand_number == CYCLE
+    return min(scores) <= LOWEST
+
+
+def tally(tricks: Sequence[Trick], cursed: Suit, seats: int) -> tuple[tuple[int, int], ...]:
+    """Return each seat's tricks and the cursed cards in them, by seat."""
+    taken, bitten = [0] * seats, [0] * seats
+    for trick in tricks:
+        taken[trick.winner - 1] += 1
+        bitten[trick.winner - 1] += bites(trick.cards, cursed)
+    return tuple(zip(taken, bitten, strict=True))
 
 
 def new_state(key: bytes, seats: int, options: Options) -> tuple[SnakebitState, tuple[Event, ...]]:
     """Deal the first hand."""
-    nobody = (0,) * seats
-    state = SnakebitState(key, options, nobody, 0, [0] * seats, ACES[0], CROWNS[0])
+    zeros = (0,) * seats
+    state = SnakebitState(key, options, zeros, 0, list(zeros), ACES[0], CROWNS[0])
     events: list[Event] = []
     _deal_hand(state, events)
     return state, tuple(events)
@@ -175,47 +159,44 @@ def new_state(key: bytes, seats: int, options: Options) -> tuple[SnakebitState, 
 def step(state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     card = move.card
-    events = [_told_move(seat, move)]
+    match move:
+        case Lead(_, suit):
+            state.named = suit
+            events = [_told_lead(seat, card.index, suit)]
+        case Follow():
+            events = [_told_play(seat, card.index)]
+    before = barred(state)
     state.hands[seat - 1] ^= 1 << card.index
+    state.played |= 1 << card.index
     state.trick += (card,)
-    if state.barred:
-        _free(state, card, events)
-    if isinstance(move, Lead):
-        state.named = move.suit
-    if len(state.trick) < len(state.hands):
-        state.turn = seat % len(state.hands) + 1
+    events += [_told_free(suit) for suit in before if suit in card.suits]
+    if len(state.trick) < state.seats:
+        state.turn = seat % state.seats + 1
     else:
         _end_trick(state, events)
     return tuple(events)
 
 
-def _free(state: SnakebitState, card: Card, events: list[Event]) -> None:
-    """Let the suits be named that a played card shows."""
-    events += [_told_freed(suit) for suit in state.barred if suit in card.suits]
-    state.barred = tuple([suit for suit in state.barred if suit not in card.suits])
-
-
 def _end_trick(state: SnakebitState, events: list[Event]) -> None:
-    assert state.named is not None, "a trick was led"
-    won = best(state.trick, state.trump, state.named)
-    seat = (state.leader - 1 + won) % state.seats + 1
-    bites = cursed_in(state.trick, state.cursed)
-    state.tricks += (Trick(state.leader, state.named, state.trick, seat),)
-    state.taken = _raised(state.taken, seat, 1)
-    state.bites = _raised(state.bites, seat, bites)
-    state.trick = ()
+    assert state.named is not None
+    won = winner(state.leader, state.named, state.trick, state.ace.suits[0], state.seats)
+    state.tricks += (Trick(state.leader, state.named, state.trick, won),)
+    events.append(_told_trick(won, bites(state.trick, state.crown.suits[0])))
+    state.turn = state.leader = won
     state.named = None
-    state.leader = state.turn = seat
-    events.append(_told_trick(seat, bites))
+    state.trick = ()
     if not any(state.hands):
         _score_hand(state, events)
 
 
-def _raised(counts: tuple[int, ...], seat: Seat, by: int) -> tuple[int, ...]:
-    return (*counts[: seat - 1], counts[seat - 1] + by, *counts[seat:])
-
-
 # What is told of a card recurs in every match: each such event is made once.
+@cache
+def _told_lead(seat: Seat, index: int, suit: Suit) -> Event:
+    card = BASIC[index]
+    phrase = say("%(seat)s led %(card)s and named %(suit)s.", seat=seat, card=card, suit=suit)
+    return Event("play", phrase, seat=seat, cards=(card,))
+
+
 @cache
 def _told_play(seat: Seat, index: int) -> Event:
     card = BASIC[index]
@@ -224,52 +205,40 @@ def _told_play(seat: Seat, index: int) -> Event:
 
 
 @cache
-def _told_lead(seat: Seat, index: int, nth: int) -> Event:
-    card = BASIC[index]
-    phrase = say(
-        "%(seat)s led %(card)s, naming %(suit)s.", seat=seat, card=card, suit=card.suits[nth]
-    )
-    return Event("play", phrase, seat=seat, cards=(card,))
+def _told_free(suit: Suit) -> Event:
+    return Event("free", say("%(suit)s may be named from now on.", suit=suit))
 
 
 @cache
-def _told_trick(seat: Seat, bites: int) -> Event:
-    if not bites:
-        return Event("trick", say("%(seat)s took the trick.", seat=seat), seat=seat)
+def _told_trick(seat: Seat, bitten: int) -> Event:
+    if not bitten:
+        return Event("trick", say("%(seat)s won the trick.", seat=seat), seat=seat)
     phrase = count(
-        bites,
-        "%(seat)s took the trick, with one cursed card.",
-        "%(seat)s took the trick, with %(n)s cursed cards.",
+        bitten,
+        "%(seat)s won the trick, with one cursed card in it.",
+        "%(seat)s won the trick, with %(n)s cursed cards in it.",
         seat=seat,
     )
     return Event("trick", phrase, seat=seat)
 
 
-def _told_move(seat: Seat, move: Move) -> Event:
-    if isinstance(move, Lead):
-        return _told_lead(seat, move.card.index, move.card.suits.index(move.suit))
-    return _told_play(seat, move.card.index)
-
-
-def _told_freed(suit: Suit) -> Event:
-    return Event("freed", say("That freed %(suit)s for naming.", suit=suit))
-
-
 def _score_hand(state: SnakebitState, events: list[Event]) -> None:
-    gains = tuple(map(sub, state.taken, state.bites))
+    counted = tally(state.tricks, state.crown.suits[0], state.seats)
+    taken, bitten = zip(*counted, strict=True)
+    gains = tuple(tricks - bad for tricks, bad in counted)
+    number = state.hand_number
+    state.last_hand = HandResult(number, state.ace, state.crown, state.tricks, taken, bitten, gains)
     state.scores = tuple(map(add, state.scores, gains))
-    state.last_hand = HandResult(
-        state.hand_number, state.ace, state.crown, state.taken, state.bites, gains
-    )
-    for seat, gain in enumerate(gains, 1):
+    for seat, points in enumerate(gains, 1):
         phrase = say(
-            "%(seat)s had %(tricks)s and %(bites)s.",
+            "%(seat)s ended hand %(number)s with %(tricks)s and %(cursed)s.",
             seat=seat,
-            tricks=count(state.taken[seat - 1], "%(n)s trick", "%(n)s tricks"),
-            bites=count(state.bites[seat - 1], "%(n)s cursed card", "%(n)s cursed cards"),
+            number=number,
+            tricks=count(taken[seat - 1], "%(n)s trick", "%(n)s tricks"),
+            cursed=count(bitten[seat - 1], "%(n)s cursed card", "%(n)s cursed cards"),
         )
-        events.append(Event("score", phrase, seat=seat, points=gain))
-    if is_last(str(state.options["end"]), state.hand_number, state.scores):
+        events.append(Event("score", phrase, seat=seat, points=points))
+    if is_end(state.options, number, state.scores):
         state.turn = 0
     else:
         _deal_hand(state, events)
@@ -277,29 +246,25 @@ def _score_hand(state: SnakebitState, events: list[Event]) -> None:
 
 def _deal_hand(state: SnakebitState, events: list[Event]) -> None:
     state.hand_number += 1
-    _turn_up(state, events)
-    opener = (state.hand_number - 1) % state.seats + 1
-    cards = deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)
-    for nth, seat in enumerate((opener, *following(opener, state.seats))):
-        state.hands[seat - 1] = mask(tuple(cards[nth :: state.seats]))
-    state.turn = state.leader = opener
-    # One suit may be both, and is freed once then.
-    state.barred = tuple(dict.fromkeys((state.trump, state.cursed)))
+    state.ace, state.crown = _turned_over(state.key, state.hand_number)
+    state.turn = state.leader = (state.hand_number - 1) % state.seats + 1
+    state.hands = [0] * state.seats
+    for nth, card in enumerate(deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)):
+        state.hands[(state.turn - 1 + nth) % state.seats] |= 1 << card.index
+    state.played = 0
     state.tricks = ()
-    state.taken = state.bites = (0,) * state.seats
     phrase = say(
-        "Hand %(number)s was dealt: trump %(trump)s, cursed %(cursed)s.",
+        "Hand %(number)s was dealt: trump is %(trump)s, cursed is %(cursed)s.",
         number=state.hand_number,
-        trump=state.trump,
-        cursed=state.cursed,
+        trump=state.ace.suits[0],
+        cursed=state.crown.suits[0],
     )
     events.append(Event("deal", phrase, cards=(state.ace, state.crown)))
 
 
-def _turn_up(state: SnakebitState, events: list[Event]) -> None:
-    """Turn up the next Ace and the next Crown, from fresh piles after every six hands."""
-    pile, nth = divmod(state.hand_number - 1, PILE)
-    if pile and nth == 0:
-        events.append(Event("piles", say("The Aces and the Crowns were shuffled afresh.")))
-    state.ace = deal.shuffle(state.key, f"aces/{pile + 1}", ACES)[nth]
-    state.crown = deal.shuffle(state.key, f"crowns/{pile + 1}", CROWNS)[nth]
+def _turned_over(key: bytes, hand_number: int) -> tuple[Card, Card]:
+    """Return the Ace and the Crown of a hand, from the piles of its six hands."""
+    cycle, nth = divmod(hand_number - 1, CYCLE)
+    aces = deal.shuffle(key, f"aces/{cycle + 1}", ACES)
+    crowns = deal.shuffle(key, f"crowns/{cycle + 1}", CROWNS)
+    return aces[nth], crowns[nth]
