@@ -92,7 +92,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
         """Return all options; raises BadOption, also where partners lack four seats."""
         options = super().check_options(seats, given)
         if options["partners"] and seats != 4:
-            raise BadOption(f"option partners: it needs 4 seats, not {seats}")
+            raise BadOption(N_("option partners: it needs 4 seats, not %(seats)s"), seats=seats)
         return options
 
     def new_game(

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from engine.decktet import Card
     from engine.game import Phrase
 
-_ASIDE: Final = 3.6  # the column of the first objective
+_ASIDE: Final = 3.9  # the column of the first objective
 _STEP: Final = 1.2  # between cards with a name below
 _HEADING: Final = -0.62  # rows from the middle of cards to the words above them
 _POT_WIDTH: Final = 6  # cards in a row of the pot
-_POT_LEFT: Final = 0.5
-_POT_ROW: Final = 1.45
+_POT_LEFT: Final = 0.65
+_POT_ROW: Final = 1.62
+_WORTHS: Final = 1.26  # between the words above the pot
 
 
 def table_layout(view: BisqueView, move: Move | None, fresh: frozenset[Card]) -> Layout:
@@ -86,7 +87,8 @@ def _aside(seat: Seat) -> float:
 def _headings(view: BisqueView) -> Iterator[Label]:
     yield Label(_STEP, _HEADING, trick_title(view))
     yield Label(_aside(2), _HEADING, say("Objectives"))
-    yield Label(_STEP * 2.5, 0.66, taken_title(view))
+    yield Label(_WORTHS * 2.5, 0.66, taken_title(view))
+    yield Label(_WORTHS * 2.5, 0.84, say("The pot, and its worth in each suit"))
 
 
 def trick_title(view: BisqueView) -> Phrase:
@@ -114,4 +116,4 @@ def taken_title(view: BisqueView) -> Phrase:
 def _worths(pot: tuple[Card, ...]) -> Iterator[Label]:
     for nth, suit in enumerate(Suit):
         text = say("%(suit)s %(points)s", suit=suit, points=worth(pot, suit))
-        yield Label(nth * _STEP, _POT_ROW + _HEADING, text)
+        yield Label(nth * _WORTHS, _POT_ROW + _HEADING, text)

@@ -1,6 +1,7 @@
 """What can be wrong with a move, an option or a record, in words for people.
 
-The docstring of a class is its message; pbem translates it.
+The docstring of a class is its message; pbem translates it, and the pattern that may be
+given in its place.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class RulesError(Exception):
-    """that is not possible by the rules"""
+class SpokenError(Exception):
+    """that is not possible"""
 
-    def __init__(self, pattern: str = "", /, **fields: str) -> None:
+    def __init__(self, pattern: str = "", /, **fields: object) -> None:
         """Keep a pattern (a gettext id) and what fills it; none: the class's own message."""
         super().__init__(pattern)
         self.pattern = pattern or (type(self).__doc__ or "").strip()
@@ -23,6 +24,10 @@ class RulesError(Exception):
     def __str__(self) -> str:
         """Return the message in English."""
         return self.pattern % self.fields if self.fields else self.pattern
+
+
+class RulesError(SpokenError):
+    """that is not possible by the rules"""
 
 
 class IllegalMove(RulesError):

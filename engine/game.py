@@ -117,22 +117,28 @@ class Option:
 
     def check(self, value: object) -> OptionValue:
         """Return the value if it is possible; raises BadOption in words."""
-        wanted = self._wanted()
         # bool is an int in Python, but 1 is not a switch and true not a number.
         if type(value) is not type(self.default):
-            raise BadOption(f"option {self.name}: {value!r} is not possible; give {wanted}")
+            raise self._refusal(value)
         if isinstance(value, str) and value in self.choices:
             return value
         if isinstance(value, bool) or (isinstance(value, int) and self.least <= value <= self.most):
             return value
-        raise BadOption(f"option {self.name}: {value!r} is not possible; give {wanted}")
+        raise self._refusal(value)
 
-    def _wanted(self) -> str:
+    def _refusal(self, value: object) -> BadOption:
+        told = {"name": self.name, "value": repr(value)}
         if isinstance(self.default, bool):
-            return "true or false"
+            text = N_("option %(name)s: %(value)s is not possible; give true or false")
+            return BadOption(text, **told)
         if isinstance(self.default, int):
-            return f"a whole number from {self.least} to {self.most}"
-        return " or ".join(self.choices)
+            text = N_(
+                "option %(name)s: %(value)s is not possible;"
+                " give a whole number from %(least)s to %(most)s"
+            )
+            return BadOption(text, **told, least=self.least, most=self.most)
+        text = N_("option %(name)s: %(value)s is not possible; give one of %(choices)s")
+        return BadOption(text, **told, choices=", ".join(self.choices))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,13 +312,14 @@ class Game(ABC, Generic[State, ViewT, Move]):
         Raises BadOption, in words that name the field.
         """
         if seats not in self.seat_counts:
-            counts = " or ".join(str(number) for number in self.seat_counts)
-            raise BadOption(f"{self.title} is for {counts} seats, not {seats}")
+            counts = ", ".join(str(number) for number in self.seat_counts)
+            text = N_("%(title)s is for this many seats: %(counts)s; not %(seats)s")
+            raise BadOption(text, title=self.title, counts=counts, seats=seats)
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
-                names = ", ".join(known) or "none"
-                raise BadOption(f"{self.title} has no option {name!r}; it has: {names}")
+                text = N_("%(title)s has no option %(name)s; it has: %(names)s")
+                raise BadOption(text, title=self.title, name=repr(name), names=", ".join(known))
         return {
             option.name: option.check(given[option.name])
             if option.name in given

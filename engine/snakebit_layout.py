@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _STEP: Final = 1.2  # between cards with a name below
 _GAP: Final = 0.5  # between the trick and the turned cards
 _HEADING: Final = -0.62  # rows from the middle of cards to the words above them
-_LINES: Final = 0.85  # the row of the first line below the cards
+_LINES: Final = 0.78  # the row of the first line below the cards
 _LINE: Final = 0.17  # rows from line to line
 
 

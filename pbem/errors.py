@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from engine.errors import SpokenError
 
-class PbemError(Exception):
+
+class PbemError(SpokenError):
     """that did not work; nothing was changed"""
-
-    def __str__(self) -> str:
-        """Return the given detail, or else the class's own message."""
-        return super().__str__() or (type(self).__doc__ or "").strip()
 
 
 class StaleMove(PbemError):

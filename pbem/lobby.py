@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from engine import GAMES, deal
 from engine.bots import BOTS
+from engine.game import N_
 from pbem import deadlines, play, post
 from pbem.config import LANGUAGES
 from pbem.errors import (
@@ -81,7 +82,7 @@ def open_table(
     wanted = [_checked_chair(chair) for chair in chairs]
     invited = [chair.address for chair in wanted if chair.address]
     if len({opener.address, *invited}) != 1 + len(invited):
-        raise BadSeats("each person has one seat: give every address once, and not your own")
+        raise BadSeats(N_("each person has one seat: give every address once, and not your own"))
     server_key = secrets.token_bytes(32)
     with writing():
         match = Match(
@@ -156,12 +157,25 @@ def reserve(match_id: int, address: str, *, now: datetime) -> None:
     with writing():
         match = _locked_match(match_id)
         if any(seat.invited == address for seat in match.seats):
-            raise SeatedAlready("this address has its invitation already; look in its mailbox")
+            raise SeatedAlready(N_("this address has its invitation already; look in its mailbox"))
         if any(seat.player and seat.player.address == address for seat in match.seats):
             raise SeatedAlready
         seat = _free_seat(match)
         seat.invited = address
         post.invitation(seat, match.opener, now=now)
+
+
+def change_phrase(seat_id: int, phrase: str, *, now: datetime) -> None:
+    """Give a seat's deal another phrase, until the match starts.
+
+    Raises TableClosed, or BadPhrase.
+    """
+    phrase = _phrase(phrase)
+    with writing():
+        seat = _locked(seat_id)
+        if seat.match.status != Status.OPEN:
+            raise TableClosed(N_("the cards are dealt already; the phrase stays as it was"))
+        seat.phrase, seat.phrase_at = phrase, now
 
 
 def decline(seat_id: int, *, now: datetime) -> Match:
@@ -172,7 +186,7 @@ def decline(seat_id: int, *, now: datetime) -> Match:
     with writing():
         seat = _locked(seat_id)
         if seat.is_filled:
-            raise SeatTaken("you sit at this table already; resign there if you must leave")
+            raise SeatTaken(N_("you sit at this table already, so there is nothing to decline"))
         if seat.invited is not None:
             post.declined(seat.match, seat.invited, now=now)
             seat.invited = None
@@ -221,7 +235,7 @@ def clean_address(text: str) -> str:
         raise BadAddress
     if domain == settings().mail_domain.lower():
         # A player at our own address would let the server talk to itself.
-        raise BadAddress("letters of this server can't be answered by itself; give your own")
+        raise BadAddress(N_("letters of this server can't be answered by itself; give your own"))
     return address
 
 
@@ -233,12 +247,23 @@ def clean_name(text: str) -> str:
 
 def _checked_chair(chair: Chair) -> Chair:
     if chair.bot is not None and chair.bot not in BOTS:
-        raise BadSeats(f"there is no bot called {chair.bot!r}; there is {', '.join(BOTS)}")
+        raise BadSeats(
+            N_("there is no bot called %(bot)s; there is %(bots)s"),
+            bot=chair.bot,
+            bots=", ".join(BOTS),
+        )
     return Chair(chair.bot, clean_address(chair.address) if chair.address else None)
 
 
 def _opener_seat(opener: Player, phrase: str, *, now: datetime) -> Seat:
-    return Seat(place=1, player_id=opener.id, name=opener.name, phrase=phrase, joined_at=now)
+    return Seat(
+        place=1,
+        player_id=opener.id,
+        name=opener.name,
+        phrase=phrase,
+        phrase_at=now,
+        joined_at=now,
+    )
 
 
 def _seat(place: int, chair: Chair, *, now: datetime) -> Seat:
@@ -289,7 +314,7 @@ def _free_seat(match: Match) -> Seat:
     for seat in match.seats:
         if not seat.is_filled and seat.invited is None:
             return seat
-    raise SeatTaken("all places at this table are taken or reserved")
+    raise SeatTaken(N_("all places at this table are taken or reserved"))
 
 
 def _take(seat: Seat, player: Player, phrase: str, *, name: str, now: datetime) -> None:
@@ -297,7 +322,7 @@ def _take(seat: Seat, player: Player, phrase: str, *, name: str, now: datetime) 
         raise SeatedAlready
     seat.player = player
     seat.name = clean_name(name) or player.name
-    seat.phrase = phrase
+    seat.phrase, seat.phrase_at = phrase, now
     seat.joined_at = now
 
 

@@ -5,6 +5,7 @@ Each takes the moment it happens and is one transaction.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,8 @@ from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
 from pbem.models import Match, Move, Note, Seat, Status, Turn
 from pbem.table import Table, in_joining_order, load
+
+_log = logging.getLogger(__name__)
 
 # Plays for whoever lets their time run out.
 HOUSE = "greedy"
@@ -169,6 +172,7 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     if by == "timeout":
         post.house_played(after, turn, now=now)
     _settle(after, now=now)
+    _log.info("match %s turn %s: seat %s moved, by %s", match.id, turn.id, turn.seat, by)
     events = after.plies[-1].events
     return Receipt(match, row, events, repeated=False, again=_open_turn(match, turn.seat))
 

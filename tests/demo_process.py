@@ -39,7 +39,8 @@ def demo(instance: Path, port: int, language: str = "C.UTF-8") -> Iterator[None]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
-        assert "Traceback" not in err
+        assert "Traceback" not in err, err
         assert "the games are kept" in out
     finally:
         process.kill()
+        process.communicate()

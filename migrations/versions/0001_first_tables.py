@@ -57,6 +57,7 @@ def upgrade() -> None:
     sa.Column('invited', sa.String(length=320), nullable=True),
     sa.Column('name', sa.String(length=40), nullable=True),
     sa.Column('phrase', sa.String(length=100), nullable=False),
+    sa.Column('phrase_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('joined_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('resigned', sa.Boolean(), nullable=False),
     sa.ForeignKeyConstraint(['match_id'], ['match.id'], name=op.f('fk_seat_match_id')),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from pbem.commands.setup import log_to_stderr, ready_application
@@ -13,6 +14,8 @@ from pbem.worker import Worker
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
+
+_log = logging.getLogger(__name__)
 
 
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
@@ -30,6 +33,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     if worker is not None:
         worker.start()
     server.start()
+    _log.info("serving %s on %s:%s", site.base_url, site.bind_host, site.bind_port)
     until_stopped()
     server.stop()
     if worker is not None:

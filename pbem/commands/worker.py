@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from pbem.commands.setup import log_to_stderr, ready_application
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
+_log = logging.getLogger(__name__)
+
 
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Work until it is told to stop."""
@@ -19,6 +22,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     log_to_stderr()
     worker = Worker(ready_application())
     worker.start()
+    _log.info("the worker keeps time")
     until_stopped()
     worker.stop()
     return 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from engine.errors import RulesError
@@ -27,6 +27,7 @@ from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
+MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
 
 _log = logging.getLogger(__name__)
 
@@ -218,8 +219,19 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
         _finish(note_id, "declined", None, now=now)
     else:
         with writing():
-            post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
+            if _may_answer(seat, now=now):
+                post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
+
+
+def _may_answer(seat: Seat, *, now: datetime) -> bool:
+    """Return whether another answer may go out: two robots must not talk for ever."""
+    answers = select(func.count()).where(
+        Letter.seat_id == seat.id,
+        Letter.kind.in_(("not_done", "stands", "invitation")),
+        Letter.created_at > now - timedelta(hours=1),
+    )
+    return (db.session.scalar(answers) or 0) < MOST_ANSWERS
 
 
 def _sent_words(turn: Turn) -> str:
@@ -232,15 +244,18 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
     """Tell the seat's player what was not done and why, and close the note."""
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        if turn.closed_at is None:
-            post.not_done(turn, play.seat_of(turn), about, now=now)
+        seat = play.seat_of(turn)
+        if turn.closed_at is None and _may_answer(seat, now=now):
+            post.not_done(turn, seat, about, now=now)
         _close(note_id, "not done", reason, turn_id=turn.id, now=now)
 
 
 def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        post.stands(turn, play.seat_of(turn), now=now)
+        seat = play.seat_of(turn)
+        if _may_answer(seat, now=now):
+            post.stands(turn, seat, now=now)
         _close(note_id, "too late", reason, turn_id=turn.id, now=now)
 
 

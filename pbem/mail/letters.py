@@ -1,6 +1,6 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
-The same row always gives the same bytes.
+The same row always gives the same bytes, save that a sign-in link is fresh at each try.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Seat(Model):
     """A place at a table. ``place`` is fixed when it is opened, ``number`` when it starts.
 
     An empty seat may be reserved for an ``invited`` address; a seat is filled by a
-    player or by a bot.
+    player or by a bot. ``phrase_at`` tells when the phrase arrived that counts.
     """
 
     __table_args__ = (
@@ -78,6 +78,7 @@ class Seat(Model):
     invited: Mapped[str | None] = mapped_column(String(320))
     name: Mapped[str | None] = mapped_column(String(40))
     phrase: Mapped[str] = mapped_column(String(100), default="")
+    phrase_at: Mapped[datetime | None] = mapped_column(Instant)
     joined_at: Mapped[datetime | None] = mapped_column(Instant)
     resigned: Mapped[bool] = mapped_column(default=False)
 

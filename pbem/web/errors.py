@@ -11,8 +11,8 @@ from flask_babel import gettext
 from sqlalchemy.exc import NoResultFound
 from werkzeug.exceptions import HTTPException
 
-from engine.errors import RulesError
-from pbem.errors import BadLink, PbemError
+from engine.errors import SpokenError
+from pbem.errors import BadLink
 from pbem.ext import db
 
 if TYPE_CHECKING:
@@ -25,16 +25,14 @@ def add_to(app: Flask) -> None:
     """Turn every kind of error into a page in words."""
     app.register_error_handler(BadLink, _bad_link)
     app.register_error_handler(NoResultFound, _not_there)
-    app.register_error_handler(PbemError, _refused)
-    app.register_error_handler(RulesError, _refused)
+    app.register_error_handler(SpokenError, _refused)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _bug)
 
 
-def in_words(error: PbemError | RulesError) -> str:
+def in_words(error: SpokenError) -> str:
     """Return an error's message in the reader's language, as a sentence."""
-    words = error.pattern if isinstance(error, RulesError) else str(error)
-    text = gettext(words, **(error.fields if isinstance(error, RulesError) else {}))
+    text = gettext(error.pattern, **error.fields)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
@@ -46,7 +44,7 @@ def _bad_link(error: BadLink) -> tuple[str, int]:
     return _page(404, gettext("This link does not work"), in_words(error))
 
 
-def _refused(error: PbemError | RulesError) -> tuple[str, int]:
+def _refused(error: SpokenError) -> tuple[str, int]:
     return _page(409, gettext("Not done"), in_words(error))
 
 

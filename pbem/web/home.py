@@ -21,7 +21,7 @@ from werkzeug.wrappers import Response
 from engine import GAMES
 from engine.bots import BOTS
 from engine.errors import BadOption
-from engine.game import Option
+from engine.game import N_, Option
 from pbem import deadlines, lobby
 from pbem.errors import BadLink, BadSeats, PbemError
 from pbem.ext import db, tokens, writing
@@ -140,7 +140,9 @@ def _chairs() -> list[Chair]:
         if kind == "none":
             continue
         if kind == "invite" and not address:
-            raise BadSeats(f"place {place}: give the address of the person whom you invite")
+            raise BadSeats(
+                N_("place %(place)s: give the address of the person whom you invite"), place=place
+            )
         chairs.append(
             Chair(
                 bot=kind.removeprefix("bot-") if kind.startswith("bot-") else None,
@@ -166,7 +168,7 @@ def _signing_in(token: str) -> Player:
     player_id, nth = tokens().read_timed_link("sign-in", token, seconds=SIGN_IN_SECONDS)
     player = db.session.get(Player, player_id)
     if player is None or player.sign_ins != nth:
-        raise BadLink("this link was used already, or is too old; ask for another one")
+        raise BadLink(N_("this link was used already, or is too old; ask for another one"))
     return player
 
 

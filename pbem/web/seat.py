@@ -12,7 +12,7 @@ from engine import GAMES
 from engine.errors import RulesError
 from pbem import lobby, play, telling
 from pbem.config import LANGUAGES
-from pbem.errors import ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
+from pbem.errors import BadPhrase, ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
 from pbem.links import Links
 from pbem.models import Match, Move, Seat, Status, Turn
@@ -83,6 +83,17 @@ def take_place(token: str) -> Response:
 def seat(token: str) -> Response:
     """Show what a seat knows and may do now."""
     return _seat_page(_seat("seat", token))
+
+
+@pages.post("/s/<token>")
+def change_phrase(token: str) -> Response:
+    """Change the seat's phrase for the deal, while the table waits."""
+    seat = _seat("seat", token)
+    try:
+        lobby.change_phrase(seat.id, request.form.get("phrase", ""), now=datetime.now(UTC))
+    except BadPhrase as error:
+        return _waiting_page(seat, {"problem": in_words(error)}, status=409)
+    return _moved(Links().seat(seat))
 
 
 @pages.get("/m/<token>")
@@ -177,8 +188,7 @@ def _done_page(receipt: play.Receipt) -> Response:
 def _seat_page(seat: Seat) -> Response:
     match = seat.match
     if seat.number is None:
-        title = GAMES[match.game].title
-        return _page("web/waiting.html", match=match, title=title, join_url=None)
+        return _waiting_page(seat, {})
     table = load(match)
     told = telling.tell(table, seat.number)
     turn = db.session.scalar(
@@ -197,6 +207,21 @@ def _seat_page(seat: Seat) -> Response:
         links={} if turn is None else {c.n: links.move(turn, c.n) for c in told.choices},
         picture=drawn(told.layout, say=told.say, title=told.board),
         log=telling.log(table, seat.number),
+    )
+
+
+def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) -> Response:
+    title = GAMES[seat.match.game].title
+    typed = request.form.get("phrase", seat.phrase)
+    return _page(
+        "web/waiting.html",
+        status=status,
+        match=seat.match,
+        title=title,
+        join_url=None,
+        seat=seat,
+        phrase=typed,
+        **extra,
     )
 
 

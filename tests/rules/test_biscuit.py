@@ -311,7 +311,7 @@ def test_a_wrong_option_is_named(given, said):
 
 @pytest.mark.parametrize("seats", [1, 5])
 def test_biscuit_is_for_two_to_four(seats):
-    with pytest.raises(BadOption, match=f"2 or 3 or 4 seats, not {seats}"):
+    with pytest.raises(BadOption, match=f"this many seats: 2, 3, 4; not {seats}"):
         GAME.check_options(seats, {})
 
 

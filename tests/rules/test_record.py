@@ -74,7 +74,7 @@ def test_a_record_that_is_cut_off_is_no_record():
         (["options"], {"jokers": True}, "options: Biscuit has no option 'jokers'"),
         (["options"], {"target": -1}, "options: option target: -1 is not possible"),
         (["options"], {"partners": True}, "options: option partners: it needs 4 seats, not 2"),
-        (["seats"], [], "options: Biscuit is for 2 or 3 or 4 seats, not 0"),
+        (["seats"], [], "options: Biscuit is for this many seats: 2, 3, 4; not 0"),
         (["seats", 1], {"seat": 3, "name": "x"}, "seats: seat 2 is missing or out of order"),
         (["seats", 1], "Ada", "seats[1]: an object belongs here"),
         (["seats", 0, "name"], None, "seats[0].name: a text belongs here"),

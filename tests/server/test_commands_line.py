@@ -64,7 +64,7 @@ def test_options_and_players_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("biscuit", "--seats", "5"), "Biscuit is for 2 or 3 or 4 seats, not 5"),
+        (("biscuit", "--seats", "5"), "Biscuit is for this many seats: 2, 3, 4; not 5"),
         (("biscuit", "--option", "pawn=true"), "Biscuit has no option 'pawn'"),
         (("biscuit", "--option", "pawns=maybe"), "option pawns: 'maybe' is not possible"),
         (("biscuit", "--option", "target=many"), "option target: 'many' is not possible"),

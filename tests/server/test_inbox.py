@@ -128,6 +128,19 @@ def test_what_cannot_be_done_is_answered_with_the_reason_and_the_moves(
     assert answer["Auto-Submitted"] == "auto-replied"
 
 
+def test_a_seat_gets_at_most_six_answers_an_hour_and_every_mail_is_kept(asked, now) -> None:
+    name, letter, since = asked
+    for nth in range(9):
+        identity = f"<{nth}@x.example>"
+        send(letter, "what?", sender=ADDRESSES[name], message_id=identity, now=now)
+    assert len(letters_to(name, "not_done")) == inbox.MOST_ANSWERS == 6
+    assert len(verdicts()) == 9
+    later = now + timedelta(hours=2)
+    send(letter, "what now?", sender=ADDRESSES[name], now=later)
+    assert len(letters_to(name, "not_done")) == 7
+    assert moves(since) == []
+
+
 def test_a_move_from_another_address_is_not_played(asked, mailbox, now) -> None:
     name, letter, since = asked
     send(letter, "1", sender=ADDRESSES["dan"], now=now)
