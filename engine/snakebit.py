@@ -39,7 +39,6 @@ from engine.snakebit_state import (
     Move,
     SnakebitState,
     Trick,
-    barred,
     bites,
     tally,
     winner,
@@ -164,7 +163,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             revealed=() if state.turn else tuple(_in_order(hand, trump) for hand in hands),
             ace=state.ace,
             crown=state.crown,
-            barred=barred(state),
+            barred=state.barred,
             leader=state.leader,
             named=state.named,
             trick=state.trick,
@@ -183,7 +182,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
         if seat != state.turn:
             return ()
         hand = _in_order(state.hands[seat - 1], state.ace.suits[0])
-        return _listed(hand, state.named, barred(state))
+        return _listed(hand, state.named, state.barred)
 
     def step(self, state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""

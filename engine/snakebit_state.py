@@ -66,10 +66,11 @@ class HandResult:
 
 @dataclass(slots=True)
 class SnakebitState:
-    """A match of Snakebit. Hands are masks over the deck, by seat, as is ``played``.
+    """A match of Snakebit. Hands are masks over the deck, by seat.
 
     ``turn`` is the seat to move, 0 when the match is over. The ``ace`` gives trump and
-    the ``crown`` the cursed suit. ``named`` is the suit to follow, None before a lead.
+    the ``crown`` the cursed suit; ``barred`` are those of the two that no card of this
+    hand has shown yet. ``named`` is the suit to follow, None before a lead.
     """
 
     key: bytes
@@ -82,7 +83,7 @@ class SnakebitState:
     turn: Seat = 0
     leader: Seat = 0
     named: Suit | None = None
-    played: int = 0
+    barred: tuple[Suit, ...] = ()
     trick: tuple[Card, ...] = ()
     tricks: tuple[Trick, ...] = ()
     last_hand: HandResult | None = None
@@ -105,17 +106,11 @@ class SnakebitState:
             self.turn,
             self.leader,
             self.named,
-            self.played,
+            self.barred,
             self.trick,
             self.tricks,
             self.last_hand,
         )
-
-
-def barred(state: SnakebitState) -> tuple[Suit, ...]:
-    """Return which of trump and the cursed suit no card of this hand has shown yet."""
-    special = dict.fromkeys((state.ace.suits[0], state.crown.suits[0]))
-    return tuple([suit for suit in special if not state.played & SHOWS[suit]])
 
 
 def winner(leader: Seat, named: Suit, trick: Sequence[Card], trump: Suit, seats: int) -> Seat:
@@ -165,16 +160,21 @@ def step(state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
             events = [_told_lead(seat, card.index, suit)]
         case Follow():
             events = [_told_play(seat, card.index)]
-    before = barred(state)
     state.hands[seat - 1] ^= 1 << card.index
-    state.played |= 1 << card.index
     state.trick += (card,)
-    events += [_told_free(suit) for suit in before if suit in card.suits]
+    if state.barred:
+        _free(state, card, events)
     if len(state.trick) < state.seats:
         state.turn = seat % state.seats + 1
     else:
         _end_trick(state, events)
     return tuple(events)
+
+
+def _free(state: SnakebitState, card: Card, events: list[Event]) -> None:
+    """Let the suits be named that a played card shows."""
+    events += [_told_free(suit) for suit in state.barred if suit in card.suits]
+    state.barred = tuple([suit for suit in state.barred if suit not in card.suits])
 
 
 def _end_trick(state: SnakebitState, events: list[Event]) -> None:
@@ -251,7 +251,8 @@ def _deal_hand(state: SnakebitState, events: list[Event]) -> None:
     state.hands = [0] * state.seats
     for nth, card in enumerate(deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)):
         state.hands[(state.turn - 1 + nth) % state.seats] |= 1 << card.index
-    state.played = 0
+    # One suit may be both: it is freed once then.
+    state.barred = tuple(dict.fromkeys((state.ace.suits[0], state.crown.suits[0])))
     state.tricks = ()
     phrase = say(
         "Hand %(number)s was dealt: trump is %(trump)s, cursed is %(cursed)s.",

@@ -44,6 +44,8 @@ def snakebit(
 ):
     """A table of Snakebit; ``played`` are cards of tricks that are done."""
     ace, crown = cards(flip)
+    shown = {suit for card in cards(played) + cards(trick) for suit in card.suits}
+    special = dict.fromkeys((ace.suits[0], crown.suits[0]))
     return SnakebitState(
         key=b"table",
         options=SNAKEBIT.check_options(len(hands), options),
@@ -55,7 +57,7 @@ def snakebit(
         turn=turn,
         leader=leader or turn,
         named=named,
-        played=mask(cards(played) + cards(trick)),
+        barred=tuple(suit for suit in special if suit not in shown),
         trick=cards(trick),
     )
 
