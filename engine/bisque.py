@@ -59,6 +59,13 @@ _MOVES: Final[dict[Phase, tuple[Move, ...]]] = {
     Phase.OVER: (),
 }
 
+_KINDS: Final[dict[Phase, type[Move] | tuple[()]]] = {
+    Phase.AIM: Aim,
+    Phase.PLAY: Play,
+    Phase.POT: Pot,
+    Phase.OVER: (),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BisqueView(View):
@@ -180,6 +187,11 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def legal_moves(self, state: BisqueState, seat: Seat) -> tuple[Move, ...]:
         """Return what ``moves`` lists, without a view."""
         return _listed(state.phase, allowed(state, seat))
+
+    def is_legal(self, state: BisqueState, seat: Seat, move: Move) -> bool:
+        """Say whether the seat may make the move."""
+        is_asked = isinstance(move, _KINDS[state.phase])
+        return is_asked and allowed(state, seat) >> move.card.index & 1 == 1
 
     def step(self, state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -28,6 +29,9 @@ class Phase(Enum):
     PLAY = "play"
     POT = "pot"
     OVER = "over"
+
+    # Each phase is one object; Enum's own hash of its name is slow.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +173,13 @@ def totals(pot: Sequence[Card], aim: Card) -> tuple[int, int]:
 
 def with_card(pot: tuple[Card, ...], card: Card) -> tuple[Card, ...]:
     """Return the pot with one more card, sorted by suit."""
-    return tuple(sorted((*pot, card), key=_by_suit))
+    at = bisect(pot, _PLACES[card.index], key=lambda other: _PLACES[other.index])
+    return (*pot[:at], card, *pot[at:])
 
 
 _SUITS: Final = list(Suit)
-
-
-def _by_suit(card: Card) -> tuple[list[int], int]:
-    return [_SUITS.index(suit) for suit in card.suits], card.index
+_SORTED: Final = sorted(BASIC, key=lambda card: [_SUITS.index(suit) for suit in card.suits])
+_PLACES: Final = tuple(_SORTED.index(card) for card in BASIC)  # by the card's index
 
 
 def new_state(key: bytes, options: Options) -> tuple[BisqueState, tuple[Event, ...]]:
@@ -191,12 +194,12 @@ def step(state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     events: list[Event] = []
     match move:
-        case Aim(card):
-            _aim(state, seat, card, events)
         case Play(card):
             _play(state, seat, card, events)
         case Pot(card):
             _fill_pot(state, seat, card, events)
+        case Aim(card):
+            _aim(state, seat, card, events)
     return tuple(events)
 
 

@@ -18,6 +18,9 @@ class Suit(Enum):
     WYRMS = "Y"
     KNOTS = "K"
 
+    # Each suit is one object; Enum's own hash of its name is slow, and suits are often keys.
+    __hash__ = object.__hash__
+
     @property
     def letter(self) -> str:
         """Return the suit's letter, the same in every language."""

@@ -334,7 +334,7 @@ class Game(ABC, Generic[State, ViewT, Move]):
         """
         if seat not in self.to_move(state):
             raise NotYourTurn
-        if move not in self.legal_moves(state, seat):
+        if not self.is_legal(state, seat, move):
             raise IllegalMove
         after = self.copy(state)
         return after, self.step(after, seat, move)
@@ -345,6 +345,10 @@ class Game(ABC, Generic[State, ViewT, Move]):
         Whoever holds the state needs no view for it; games where that is quicker say so.
         """
         return self.moves(self.view(state, seat))
+
+    def is_legal(self, state: State, seat: Seat, move: Move) -> bool:
+        """Say whether a seat that is asked may make the move: whether ``moves`` lists it."""
+        return move in self.legal_moves(state, seat)
 
     def public_moves(self, moves: Sequence[str]) -> Sequence[str]:
         """Return the moves of a running match, in notation, as anybody may read them.

@@ -40,6 +40,8 @@ from engine.snakebit_state import (
     SnakebitState,
     Trick,
     bites,
+    nameable,
+    playable,
     tally,
     winner,
 )
@@ -175,14 +177,23 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
         """Return the legal moves in the order of the hand."""
         if view.seat not in view.to_move:
             return ()
-        return _listed(view.hand, view.named, view.barred)
+        return _listed(mask(view.hand), view.named, view.barred, view.trump)
 
     def legal_moves(self, state: SnakebitState, seat: Seat) -> tuple[Move, ...]:
         """Return what ``moves`` lists, without a view."""
         if seat != state.turn:
             return ()
-        hand = _in_order(state.hands[seat - 1], state.ace.suits[0])
-        return _listed(hand, state.named, state.barred)
+        return _listed(state.hands[seat - 1], state.named, state.barred, state.ace.suits[0])
+
+    def is_legal(self, state: SnakebitState, seat: Seat, move: Move) -> bool:
+        """Say whether the seat may make the move."""
+        hand = state.hands[seat - 1]
+        if not playable(hand, state.named) >> move.card.index & 1:
+            return False
+        if isinstance(move, Follow):
+            return state.named is not None
+        is_shown = move.suit in move.card.suits
+        return state.named is None and is_shown and move.suit in nameable(hand, state.barred)
 
     def step(self, state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -261,14 +272,14 @@ def _in_order(hand: int, trump: Suit) -> tuple[Card, ...]:
 
 
 def _listed(
-    hand: tuple[Card, ...], named: Suit | None, barred: tuple[Suit, ...]
+    hand: int, named: Suit | None, barred: tuple[Suit, ...], trump: Suit
 ) -> tuple[Move, ...]:
-    """Return the legal moves of whoever holds the hand; every rule of leading and following."""
+    """Return the legal moves of whoever holds the hand."""
+    cards = _in_order(playable(hand, named), trump)
     if named is not None:
-        able = [card for card in hand if named in card.suits] or hand
-        return tuple([_FOLLOWS[card.index] for card in able])
-    leads = [lead for card in hand for lead in _LEADS[card.index]]
-    return tuple([lead for lead in leads if lead.suit not in barred] or leads)
+        return tuple([_FOLLOWS[card.index] for card in cards])
+    suits = nameable(hand, barred)
+    return tuple([lead for card in cards for lead in _LEADS[card.index] if lead.suit in suits])
 
 
 def _follow_preview(view: SnakebitView, card: Card) -> Preview:

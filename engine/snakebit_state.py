@@ -22,6 +22,8 @@ LOWEST: Final = -13  # whoever stands there or lower ends a match played to minu
 
 SHOWS: Final = {suit: mask(tuple(c for c in NUMBERS if suit in c.suits)) for suit in Suit}
 
+_SUITS: Final = tuple(Suit)
+
 
 @dataclass(frozen=True, slots=True)
 class Lead:
@@ -70,7 +72,8 @@ class SnakebitState:
 
     ``turn`` is the seat to move, 0 when the match is over. The ``ace`` gives trump and
     the ``crown`` the cursed suit; ``barred`` are those of the two that no card of this
-    hand has shown yet. ``named`` is the suit to follow, None before a lead.
+    hand has shown yet. ``named`` is the suit to follow, None before a lead. ``piles``
+    are the Aces and Crowns of six hands, in pairs.
     """
 
     key: bytes
@@ -87,6 +90,7 @@ class SnakebitState:
     trick: tuple[Card, ...] = ()
     tricks: tuple[Trick, ...] = ()
     last_hand: HandResult | None = None
+    piles: tuple[tuple[Card, Card], ...] = ()
 
     @property
     def seats(self) -> int:
@@ -110,7 +114,21 @@ class SnakebitState:
             self.trick,
             self.tricks,
             self.last_hand,
+            self.piles,
         )
+
+
+def playable(hand: int, named: Suit | None) -> int:
+    """Return the mask of a hand's cards that may be played."""
+    return hand if named is None else hand & SHOWS[named] or hand
+
+
+def nameable(hand: int, barred: tuple[Suit, ...]) -> tuple[Suit, ...]:
+    """Return the suits that may be named by whoever holds the hand and leads."""
+    if not barred:
+        return _SUITS
+    free = tuple([suit for suit in _SUITS if suit not in barred])
+    return free if any(hand & SHOWS[suit] for suit in free) else _SUITS
 
 
 def winner(leader: Seat, named: Suit, trick: Sequence[Card], trump: Suit, seats: int) -> Seat:
@@ -246,7 +264,12 @@ def _score_hand(state: SnakebitState, events: list[Event]) -> None:
 
 def _deal_hand(state: SnakebitState, events: list[Event]) -> None:
     state.hand_number += 1
-    state.ace, state.crown = _turned_over(state.key, state.hand_number)
+    cycle, nth = divmod(state.hand_number - 1, CYCLE)
+    if nth == 0:
+        aces = deal.shuffle(state.key, f"aces/{cycle + 1}", ACES)
+        crowns = deal.shuffle(state.key, f"crowns/{cycle + 1}", CROWNS)
+        state.piles = tuple(zip(aces, crowns, strict=True))
+    state.ace, state.crown = state.piles[nth]
     state.turn = state.leader = (state.hand_number - 1) % state.seats + 1
     state.hands = [0] * state.seats
     for nth, card in enumerate(deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)):
@@ -261,11 +284,3 @@ def _deal_hand(state: SnakebitState, events: list[Event]) -> None:
         cursed=state.crown.suits[0],
     )
     events.append(Event("deal", phrase, cards=(state.ace, state.crown)))
-
-
-def _turned_over(key: bytes, hand_number: int) -> tuple[Card, Card]:
-    """Return the Ace and the Crown of a hand, from the piles of its six hands."""
-    cycle, nth = divmod(hand_number - 1, CYCLE)
-    aces = deal.shuffle(key, f"aces/{cycle + 1}", ACES)
-    crowns = deal.shuffle(key, f"crowns/{cycle + 1}", CROWNS)
-    return aces[nth], crowns[nth]

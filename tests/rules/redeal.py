@@ -6,7 +6,7 @@ It reaches into the states, as only tests may. A new game adds a line to each ta
 from rules.biscuit_tables import full_deck
 
 from engine.decktet import BASIC, cards_of, mask
-from engine.snakebit_state import NUMBERS
+from engine.snakebit_state import CYCLE, NUMBERS
 
 
 def biscuit_cards(state):
@@ -81,7 +81,7 @@ def snakebit_cards(state):
 
 
 def snakebit_redeal(state, seat, chance):
-    """A state with other hands of all but this seat; the key holds the hands to come."""
+    """A state with other hands of all but this seat, and others of the hands to come."""
     other = state.copy()
     others = [holder for holder in range(1, state.seats + 1) if holder != seat]
     unseen = [card for holder in others for card in cards_of(state.hands[holder - 1])]
@@ -89,6 +89,11 @@ def snakebit_redeal(state, seat, chance):
     for holder in others:
         held = state.hands[holder - 1].bit_count()
         other.hands[holder - 1] = mask(tuple(unseen.pop() for _ in range(held)))
+    nth = state.hand_number % CYCLE or CYCLE
+    aces, crowns = zip(*state.piles, strict=True)
+    aces = (*aces[:nth], *chance.sample(aces[nth:], CYCLE - nth))
+    crowns = (*crowns[:nth], *chance.sample(crowns[nth:], CYCLE - nth))
+    other.piles = tuple(zip(aces, crowns, strict=True))
     other.key = chance.randbytes(32)
     return other
 

@@ -6,7 +6,7 @@ from engine import GAMES
 from engine.bisque_state import BisqueState
 from engine.decktet import CARDS, mask
 from engine.game import following
-from engine.snakebit_state import SnakebitState
+from engine.snakebit_state import ACES, CROWNS, SnakebitState
 
 BISQUE = GAMES["bisque"]
 SNAKEBIT = GAMES["snakebit"]
@@ -58,6 +58,7 @@ def snakebit(
         leader=leader or turn,
         named=named,
         barred=tuple(suit for suit in special if suit not in shown),
+        piles=tuple(zip(ACES, CROWNS, strict=True)),
         trick=cards(trick),
     )
 
