@@ -6,9 +6,14 @@ import signal
 import threading
 
 
-def until_stopped() -> None:
-    """Return when SIGINT or SIGTERM comes."""
+def stop_asked() -> threading.Event:
+    """Return what SIGINT or SIGTERM sets from now on, in place of ending the process."""
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_about: stopped.set())
-    stopped.wait()
+    return stopped
+
+
+def until_stopped() -> None:
+    """Return when SIGINT or SIGTERM comes."""
+    stop_asked().wait()

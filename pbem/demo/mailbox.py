@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,8 +19,15 @@ class Mail:
     """A kept mail, by its number."""
 
     number: int
+    raw: bytes
     message: EmailMessage
+    arrived_at: datetime
     is_read: bool
+
+    @property
+    def source(self) -> str:
+        """Return it as it came."""
+        return self.raw.decode(errors="replace")
 
     @property
     def text(self) -> str:
@@ -38,12 +46,11 @@ class Mail:
         """Return what is attached."""
         return [part for part in self.message.iter_attachments() if part.get_filename()]
 
-    def picture(self, content_id: str) -> bytes | None:
+    def picture(self, content_id: str) -> EmailMessage | None:
         """Return the picture of a Content-ID."""
         for part in self.message.walk():
-            if part["Content-ID"] == f"<{content_id}>":
-                data = part.get_payload(decode=True)
-                return data if isinstance(data, bytes) else None
+            if part["Content-ID"] == f"<{content_id}>" and part.get_content_maintype() == "image":
+                return part
         return None
 
 
@@ -74,15 +81,18 @@ class Mailbox:
         path = self._path(number)
         if not path.exists():
             return None
-        message = message_from_bytes(path.read_bytes(), policy=policy.default)
-        return Mail(number, message, path.with_suffix(".read").exists())
+        raw = path.read_bytes()
+        arrived_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        message = message_from_bytes(raw, policy=policy.default)
+        return Mail(number, raw, message, arrived_at, path.with_suffix(".read").exists())
 
     def mark_read(self, number: int) -> None:
         """Remember that a mail was read."""
         self._path(number).with_suffix(".read").touch()
 
     def _numbers(self) -> list[int]:
-        return [int(path.stem) for path in self._folder.glob("*.eml")]
+        # Whatever else lies in the folder is not ours.
+        return [int(path.stem) for path in self._folder.glob("*.eml") if path.stem.isdecimal()]
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:06}.eml"

@@ -20,12 +20,14 @@ from flask import (
     request,
     url_for,
 )
-from sqlalchemy import exists, select
+from flask_babel import gettext
+from sqlalchemy import exists, or_, select
 
+from engine import GAMES
 from pbem.demo.mailbox import Mail, Mailbox
 from pbem.demo.player import ADDRESS, open_game, the_player
 from pbem.ext import db, settings
-from pbem.models import Match, Status
+from pbem.models import Letter, LetterState, Match, Note, Seat, Status, Turn
 from pbem.web.security import check_form
 
 # The mail's own styles are wanted, scripts and foreign addresses are not.
@@ -39,11 +41,14 @@ pages = Blueprint("demo", __name__, url_prefix="/demo")
 @pages.get("/")
 def mailbox() -> str:
     """List the mails, the newest first."""
+    # Asked first: what arrives in between is in the list then, and not waited for in vain.
+    waits = _waits()
     return render_template(
         "web/demo/mailbox.html",
         mails=_mailbox().all(),
-        waits=_waits(),
-        all_over=_all_over(),
+        waits=waits,
+        was_sent="sent" in request.args,
+        games=() if _has_game() else GAMES.values(),
         zone=the_player().zone,
     )
 
@@ -53,10 +58,7 @@ def mail(number: int) -> str:
     """Show one mail with its reply box."""
     found = _mail(number)
     _mailbox().mark_read(number)
-    shown = request.args.get("as", "html")
-    return render_template(
-        "web/demo/mail.html", mail=found, shown=shown, source=found.message.as_string()
-    )
+    return _page(found)
 
 
 @pages.get("/mail/<int:number>/html")
@@ -76,10 +78,10 @@ def html(number: int) -> Response:
 @pages.get("/mail/<int:number>/picture/<content_id>")
 def picture(number: int, content_id: str) -> Response:
     """Return a picture of the mail."""
-    data = _mail(number).picture(content_id)
-    if data is None:
+    found = _mail(number).picture(content_id)
+    if found is None:
         abort(404)
-    return Response(data, mimetype="image/png")
+    return Response(found.get_content(), mimetype=found.get_content_type())
 
 
 @pages.get("/mail/<int:number>/file/<int:nth>")
@@ -100,19 +102,27 @@ def reply(number: int) -> Response:
     check_form()
     found = _mail(number)
     site = settings()
-    message = _reply(found, request.form.get("text", ""))
-    with smtplib.SMTP(site.listen_host, site.listen_port, timeout=10) as relay:
-        relay.send_message(message)
-    return make_response(redirect(url_for("demo.mailbox", sent=found.number), code=303))
+    text = request.form.get("text", "")
+    try:
+        with smtplib.SMTP(site.listen_host, site.listen_port, timeout=10) as relay:
+            relay.send_message(_reply(found, text))
+    except (smtplib.SMTPException, OSError) as error:
+        problem = gettext("It could not be sent: %(why)s", why=_why(error))
+        return make_response(_page(found, problem=problem, text=text), 409)
+    return make_response(redirect(url_for("demo.mailbox", sent=1), code=303))
 
 
 @pages.post("/new")
 def new() -> Response:
     """Open another game."""
     check_form()
-    bots = min(max(request.form.get("bots", type=int, default=2), 1), 3)
-    open_game(the_player(), request.form.get("game", "biscuit"), bots, now=datetime.now(UTC))
-    return make_response(redirect(url_for("demo.mailbox", sent=0), code=303))
+    game = request.form.get("game", "")
+    if game not in GAMES:
+        abort(404)
+    bots = request.form.get("bots", type=int, default=2)
+    options = dict.fromkeys(request.form.getlist("option"), True)
+    open_game(the_player(), game, bots, options, now=datetime.now(UTC))
+    return make_response(redirect(url_for("demo.mailbox"), code=303))
 
 
 def _mailbox() -> Mailbox:
@@ -128,22 +138,45 @@ def _mail(number: int) -> Mail:
 
 
 def _waits() -> bool:
-    """Return whether the reader waits for an answer, so that the list renews itself."""
-    sent = request.args.get("sent", type=int)
-    newest = next(iter(_mailbox().all()), None)
-    return newest is None or (sent is not None and newest.is_read)
+    """Return whether mail is on its way: a bot is asked, a reply unread or a letter unsent."""
+    bots_turn = select(Turn.id).where(
+        Turn.closed_at.is_(None),
+        Turn.match_id == Seat.match_id,
+        Turn.seat == Seat.number,
+        Seat.bot.is_not(None),
+    )
+    reply = select(Note.id).where(Note.read_at.is_(None))
+    letter = select(Letter.id).where(
+        Letter.state.in_((LetterState.QUEUED, LetterState.SENDING)),
+    )
+    return bool(db.session.scalar(select(or_(*map(exists, (bots_turn, reply, letter))))))
 
 
-def _all_over() -> bool:
+def _page(found: Mail, *, problem: str = "", text: str = "") -> str:
+    shown = request.args.get("as", "html")
+    return render_template(
+        "web/demo/mail.html", mail=found, shown=shown, problem=problem, text=text
+    )
+
+
+def _has_game() -> bool:
     running = exists().where(Match.status == Status.RUNNING)
-    return not db.session.scalar(select(running))
+    return bool(db.session.scalar(select(running)))
+
+
+def _why(error: Exception) -> str:
+    """Return the other server's words for what it did not take."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return "; ".join(words.decode(errors="replace") for _, words in error.recipients.values())
+    return str(error)
 
 
 def _reply(mail: Mail, text: str) -> EmailMessage:
     """Return the reply as mail programs write it: the text above, the letter quoted below."""
     letter = mail.message
     message = EmailMessage(policy=SMTP)
-    message["From"] = ADDRESS
+    # Whoever got the letter answers it: a table can have guests, and all mail comes here.
+    message["From"] = str(letter["To"])
     message["To"] = str(letter["Reply-To"] or letter["From"])
     message["Subject"] = f"Re: {letter['Subject']}"
     message["Date"] = format_datetime(datetime.now(UTC))

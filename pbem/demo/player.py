@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -31,21 +32,37 @@ def welcome(*, now: datetime) -> None:
         with writing():
             lobby.new_player(ADDRESS, name=NAME, language=language, zone=machine_zone(), now=now)
     if not db.session.scalar(select(exists().where(Match.id.is_not(None)))):
-        open_game(the_player(), "biscuit", 2, now=now)
+        open_game(the_player(), "biscuit", 2, {}, now=now)
 
 
-def open_game(player: Player, game: str, bots: int, *, now: datetime) -> None:
-    """Open a game of the player, who is asked first, against bots."""
-    lobby.open_table(player, game, [Chair(bot="greedy")] * bots, {}, now=now)
+def open_game(
+    player: Player, game: str, bots: int, options: Mapping[str, object], *, now: datetime
+) -> None:
+    """Open a game of the player, who is asked first, against bots.
+
+    Raises BadOption, also where the game is not for so many.
+    """
+    lobby.open_table(player, game, [Chair(bot="greedy")] * bots, options, now=now)
 
 
 def machine_zone() -> str:
     """Return this machine's time zone by name, or the settings' where it tells none."""
-    link = Path("/etc/localtime")
-    linked = str(link.resolve()).partition("zoneinfo/")[2] if link.is_symlink() else ""
-    for name in (os.environ.get("TZ", "").lstrip(":"), linked):
+    for name in (os.environ.get("TZ", "").lstrip(":"), _linked_zone(), _written_zone()):
         try:
-            return ZoneInfo(name).key if name else settings().zone
+            if name:
+                return ZoneInfo(name).key
         except (ZoneInfoNotFoundError, ValueError, OSError):
             continue
     return settings().zone
+
+
+def _linked_zone() -> str:
+    link = Path("/etc/localtime")
+    return str(link.resolve()).partition("zoneinfo/")[2] if link.is_symlink() else ""
+
+
+def _written_zone() -> str:
+    try:
+        return Path("/etc/timezone").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""

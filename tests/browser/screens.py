@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from demo_process import ROOT, demo
-from mail_server import free_port
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from demo_process import demo  # noqa: E402 - the path must be set first
+from mail_server import free_port  # noqa: E402
 
 OUT = ROOT / ".screens"
 WIDTHS = (375, 1280)
+MOVES = 4  # played before the pictures are taken
+PATIENCE = 60  # seconds until a mail must have come
 
 
 def main() -> None:
@@ -25,40 +32,85 @@ def main() -> None:
             browser = started.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
             )
-            for name, path in pages(browser, home).items():
-                shoot(browser, name, home + path)
+            take_all(browser, home)
             browser.close()
 
 
-def pages(browser: Browser, home: str) -> dict[str, str]:
-    """Play some moves, and return the paths of the pages that are worth a look."""
-    page = browser.new_page()
-    for number in (1, 2, 3, 4, 5):
-        letter = f"{home}/demo/mail/{number}/html"
-        for _ in range(60):
-            if page.goto(letter).status == 200:
-                break
-            time.sleep(0.25)
-        link = re.search(r'href="[^"]+?(/m/[^"]+)"', page.content())[1]
-        seat = re.search(r'href="[^"]+?(/s/[^"]+)"', page.content())[1]
-        code = re.search(r'href="[^"]+?(/g/[^"]+)"', page.content())[1]
-        if number < 5:
-            page.goto(home + link)
-            page.locator("main button").click()
-    return {
-        "mailbox": "/demo/", "mail": "/demo/mail/5", "letter": "/demo/mail/5/html",
-        "text": "/demo/mail/5?as=text", "move": link, "seat": seat, "table": code,
-        "history": f"{code}/3", "front": "/", "new": "/new/biscuit",
-    }  # fmt: skip
+def take_all(browser: Browser, home: str) -> None:
+    """Play some moves, sign in, invite somebody, and take a picture of each page."""
+    context = browser.new_context()
+    page = context.new_page()
+    number = 1
+    for _ in range(MOVES):
+        number, letter = wait_for(page, home, "your turn", after=number - 1)
+        page.goto(link(letter, "m"))
+        page.locator("main button").click()
+        number += 1
+    shoot_as_it_stands(page, "played")
+    number, letter = wait_for(page, home, "your turn", after=number - 1)
+    table = link(letter, "g")
+    shoot_all(context, {
+        "mailbox": f"{home}/demo/", "mail": f"{home}/demo/mail/{number}",
+        "letter": f"{home}/demo/mail/{number}/html", "move": link(letter, "m"),
+        "text": f"{home}/demo/mail/{number}?as=text", "seat": link(letter, "s"),
+        "table": table, "history": f"{table}/3", "sign-in": home,
+        "rules": f"{home}/rules/biscuit", "lost": f"{home}/no/such/page",
+    })  # fmt: skip
+    shoot_all(context, {"invitation": invitation(page, home, after=number)})
+    shoot_all(context, {"front": home, "new": f"{home}/new/biscuit"})
 
 
-def shoot(browser: Browser, name: str, url: str) -> None:
+def invitation(page: Page, home: str, *, after: int) -> str:
+    """Sign in by mail and open a table; returns the address of the page that invites."""
+    page.goto(home)
+    page.locator("#address").fill("ada@home.localhost")
+    page.locator("main button").click()
+    number, letter = wait_for(page, home, "Sign in", after=after)
+    page.goto(link(letter, "sign-in"))
+    page.locator("main button").click()
+    page.goto(f"{home}/new/biscuit")
+    page.locator("#place_2").select_option("invite")
+    page.locator("[name=address_2]").fill("grace@home.localhost")
+    page.get_by_role("button", name="Open the table").click()
+    shoot_as_it_stands(page, "waiting")
+    return link(wait_for(page, home, "invites you", after=number)[1], "i")
+
+
+def wait_for(page: Page, home: str, subject: str, *, after: int) -> tuple[int, str]:
+    """Return number and HTML of the first mail behind a number whose subject says this."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        page.goto(f"{home}/demo/")
+        for entry in reversed(page.locator(".mails a", has_text=subject).all()):
+            number = int(str(entry.get_attribute("href")).rpartition("/")[2])
+            if number > after:
+                page.goto(f"{home}/demo/mail/{number}/html")
+                return number, page.content()
+        time.sleep(0.25)
+    sys.exit(f"no mail came: {subject}")
+
+
+def link(letter: str, kind: str) -> str:
+    """Return the first link of a kind, by its first step: m moves, s seats, g tables."""
+    found = re.search(rf'href="([^"]+/{kind}/[^"]+)"', letter)
+    assert found is not None, kind
+    return found[1]
+
+
+def shoot_all(context: BrowserContext, pages: dict[str, str]) -> None:
+    page = context.new_page()
+    for name, url in pages.items():
+        page.goto(url)
+        shoot_as_it_stands(page, name)
+    page.close()
+
+
+def shoot_as_it_stands(page: Page, name: str) -> None:
     for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
         for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-            page.goto(url)
+            page.emulate_media(color_scheme=scheme)
             page.screenshot(path=str(OUT / f"{name}-{width}-{scheme}.png"), full_page=True)
-            page.close()
 
 
 if __name__ == "__main__":

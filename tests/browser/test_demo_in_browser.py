@@ -1,11 +1,10 @@
-"""The demo in a real browser: mailbox, mail, move, history, reply."""
+"""The demo in a real browser: mailbox, mail, move, history, reply, keyboard, new table."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from conftest import missing
@@ -23,6 +22,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+ARRIVAL = 20_000  # milliseconds until a mail that must come is given up
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,20 @@ def browser() -> Iterator[playwright.Browser]:
         found.close()
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running demo."""
+    port = free_port()
+    with demo(tmp_path_factory.mktemp("demo"), port):
+        yield f"http://127.0.0.1:{port}"
+
+
 @pytest.fixture
-def page(browser: playwright.Browser) -> Iterator[playwright.Page]:
-    """A page that must stay without errors and without requests to other hosts."""
+def page(browser: playwright.Browser, home: str) -> Iterator[playwright.Page]:
+    """A page that must stay without errors and without requests to other hosts.
+
+    It is closed before the demo stops, so that no picture is asked of a server that is gone.
+    """
     context = browser.new_context(viewport={"width": 375, "height": 800})
     found = context.new_page()
     troubles: list[str] = []
@@ -46,8 +57,10 @@ def page(browser: playwright.Browser) -> Iterator[playwright.Page]:
     found.on("pageerror", lambda error: troubles.append(str(error)))
     found.on("request", lambda r: None if is_local(r.url) else troubles.append(r.url))
     yield found
+    tabs = len(context.pages)
     context.close()
     assert troubles == []
+    assert tabs == 1
 
 
 def is_trouble(message: playwright.ConsoleMessage) -> bool:
@@ -59,70 +72,125 @@ def is_local(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "data:", "about:"))
 
 
-def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, tmp_path: Path) -> None:
-    port = free_port()
-    with demo(tmp_path, port):
-        home = f"http://127.0.0.1:{port}"
-        open_newest(page, home)
-        # The mail is shown in a frame, and its pictures arrive.
-        letter = page.frame_locator("iframe.letter")
-        picture = letter.locator("img").first
-        picture.wait_for()
-        assert picture.evaluate("image => image.naturalWidth") > 100
-        letter.locator('a[href*="/m/"]').first.click()
-        # The link leads out of the frame, to the page with the one button.
-        page.wait_for_url(re.compile("/m/"))
-        assert page.locator("main button").count() == 1
-        words = page.locator("h1").inner_text()
-        assert page.locator("figure.table svg").count() == 1
-        page.get_by_role("button", name="Play this move").click()
-        page.get_by_role("heading", name="Played").wait_for()
-        # A second look at the link says that it is played.
-        page.go_back()
-        page.reload()
-        page.get_by_role("heading", name="This move is played already").wait_for()
-        assert words
-        history(page)
-        reply(page, home)
-        no_sideways_scrolling(page, home)
-
-
-def open_newest(page: playwright.Page, home: str) -> None:
+def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, home: str) -> None:
     page.goto(f"{home}/demo/")
-    for _ in range(40):
-        if page.locator(".unread a").count():
-            break
-        page.wait_for_timeout(250)
-        page.reload()
-    page.locator(".unread a").first.click()
+    open_unread(page, "your turn")
+    # The mail is shown in a frame, and its pictures arrive.
+    letter = page.frame_locator("iframe.letter")
+    picture = letter.locator("img").first
+    picture.wait_for()
+    assert picture.evaluate("image => image.naturalWidth") > 100
+    letter.locator('a[href*="/m/"]').first.click()
+    # The link leads out of the frame, to the page with the one button.
+    page.wait_for_url(re.compile("/m/"))
+    assert page.locator("main button").count() == 1
+    assert page.locator("figure.table svg").count() == 1
+    page.get_by_role("button", name="Play this move").click()
+    page.get_by_role("heading", name="Played").wait_for()
+    # A second look at the link says that it is played.
+    page.go_back()
+    page.reload()
+    page.get_by_role("heading", name="This move is played already").wait_for()
+    history(page)
+    reply(page)
+
+
+def open_unread(page: playwright.Page, subject: str) -> None:
+    """Open the newest such mail, once it has come; the mailbox renews itself until then."""
+    page.locator(".unread a", has_text=subject).first.click(timeout=ARRIVAL)
+    page.get_by_role("heading", name="Reply").wait_for()
 
 
 def history(page: playwright.Page) -> None:
     """Walk the game's history by links and by arrow keys."""
     page.get_by_role("link", name="To the table as it is now").click()
     page.get_by_role("link", name="The game so far").click()
-    page.locator("#first").click()
+    page.locator("#go-first").click()
+    page.wait_for_url(re.compile("/0$"))
+    page.locator("#go-next").click()
+    page.wait_for_url(re.compile("/1$"))
+    page.keyboard.press("ArrowLeft")
     page.wait_for_url(re.compile("/0$"))
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("/1$"))
-    assert "Ada played" in page.locator(".news").inner_text()
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_url(re.compile("/0$"))
+    told = page.locator(".news").inner_text().split()
+    logged = page.locator('.log li[value="1"]').inner_text().split()
+    # The news of the first move also tell the deal before it.
+    assert logged
+    assert told[-len(logged) :] == logged
     page.keyboard.press("End")
     page.wait_for_url(re.compile(r"/[1-9]\d*$"))
+    assert page.locator("#go-next").count() == 0
 
 
-def reply(page: playwright.Page, home: str) -> None:
-    """Answer the next turn letter by its reply box, and find the receipt."""
-    open_newest(page, home)
+def reply(page: playwright.Page) -> None:
+    """Answer the next turn letter by its reply box, and read the receipt."""
+    page.get_by_role("link", name="Your mailbox").click()
+    open_unread(page, "your turn")
     page.get_by_label("Your reply").fill("1")
     page.get_by_role("button", name="Send").click()
-    receipt = page.get_by_role("link", name=re.compile("your move is done"))
-    receipt.wait_for(timeout=20_000)
+    open_unread(page, "your move is done")
+    page.frame_locator("iframe.letter").locator("img").first.wait_for()
 
 
-def no_sideways_scrolling(page: playwright.Page, home: str) -> None:
-    for path in ("/", "/demo/", "/demo/mail/1", "/new/biscuit"):
-        page.goto(home + path)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= 375, path
+def test_sign_in_by_mail_and_open_a_table(page: playwright.Page, home: str) -> None:
+    page.goto(home)
+    page.get_by_label("Your mail address").fill("ada@home.localhost")
+    page.get_by_role("button", name="Mail me the link").click()
+    page.get_by_role("heading", name="Look into your mail").wait_for()
+    page.get_by_role("link", name="Your mailbox").click()
+    open_unread(page, "Sign in")
+    page.frame_locator("iframe.letter").locator('a[href*="/sign-in/"]').first.click()
+    page.get_by_role("button", name="Sign in on this device").click()
+    page.get_by_role("heading", name="Your games, Ada").wait_for()
+    page.goto(f"{home}/new/biscuit")
+    no_sideways_scrolling(page)
+    # The address is asked for where somebody is invited, and nowhere else.
+    address = page.get_by_label("Address for place 2")
+    assert not address.is_visible()
+    page.get_by_label("Place 2", exact=True).select_option("invite")
+    address.fill("grace@home.localhost")
+    page.get_by_role("button", name="Open the table").click()
+    page.get_by_text("This table waits for players.").wait_for()
+    page.get_by_role("link", name="Your mailbox").click()
+    open_unread(page, "invites you")
+    page.frame_locator("iframe.letter").locator('a[href*="/i/"]').first.click()
+    page.get_by_role("button", name="Decline").wait_for()
+    no_sideways_scrolling(page)
+
+
+def test_no_page_scrolls_sideways_on_a_telephone(page: playwright.Page, home: str) -> None:
+    page.goto(f"{home}/demo/")
+    open_unread(page, "your turn")
+    no_sideways_scrolling(page)
+    letter = page.frame_locator("iframe.letter")
+    links = [letter.locator(f'a[href*="/{kind}/"]').first for kind in "gsm"]
+    paths = ["/", "/demo/", "/rules/biscuit", "/new/biscuit"]
+    addresses = [link.get_attribute("href") for link in links]
+    for address in addresses + [home + path for path in paths]:
+        page.goto(address)
+        no_sideways_scrolling(page)
+
+
+def no_sideways_scrolling(page: playwright.Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375, page.url
+
+
+def test_the_keyboard_focus_is_seen(page: playwright.Page, home: str) -> None:
+    page.goto(f"{home}/new/biscuit")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="To the contents")
+    assert skip.bounding_box()["x"] >= 0
+    page.goto(home)
+    seen = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(FOCUS))
+    assert [(style, width) for _name, style, width in seen] == [("solid", "3px")] * 5
+    assert len({name for name, *_ in seen}) == 5
+
+
+FOCUS = """() => {
+  const style = getComputedStyle(document.activeElement);
+  return [document.activeElement.outerHTML, style.outlineStyle, style.outlineWidth];
+}"""

@@ -76,7 +76,9 @@ def test_the_house_plays_after_the_grace_and_not_a_minute_before(turn, mailbox, 
     turn_id, name = turn.id, asked(turn)
     worker.time_out(now + 73 * HOUR)
     assert db.session.query(Move).count() == 0
-    for minutes in (1, 2, 3):
+    worker.time_out(now + 73 * HOUR + MINUTE)
+    assert db.session.query(Move).count() == 1
+    for minutes in (2, 3):
         worker.time_out(now + 73 * HOUR + minutes * MINUTE)
     (move,) = db.session.query(Move)
     assert (move.turn_id, move.by) == (turn_id, "timeout")

@@ -6,6 +6,7 @@ import re
 import socket
 import stat
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -18,7 +19,9 @@ import pytest
 from demo_process import PATIENCE, ROOT, command, demo, environment
 from mail_server import free_port
 
-from engine.record import loads, verify
+from engine.record import loads
+
+STOPS_IN = 15  # seconds from Ctrl-C to the end, on a machine that is busy
 
 
 class Browser:
@@ -40,6 +43,15 @@ class Browser:
 
     def form_token(self, path: str) -> str:
         return re.search(r'name="form_token" value="([^"]+)"', self.get(path))[1]
+
+    def another_game(self) -> dict[str, str]:
+        """Return what the mailbox's form for another game carries unseen."""
+        form = self.get("/demo/").partition('action="/demo/new"')[2].partition("</form>")[0]
+        return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
+
+    def game(self, number: int) -> str:
+        """Return the code of the game that a mail is about."""
+        return re.search(r"/g/([\w-]+)", self.get(f"/demo/mail/{number}/html"))[1]
 
     def mails(self) -> list[tuple[int, str]]:
         """Return number and subject of all mails, the newest first."""
@@ -78,18 +90,35 @@ def test_a_whole_game_in_the_demo_over_a_restart(tmp_path: Path) -> None:
         browser.post(f"/demo/mail/{first}/reply", form_token=token, text="1")
         browser.wait_for("your move is done")
         latest = browser.wait_for("your turn", after=first)
-    kept = sorted(path.name for path in (tmp_path / "demo-mailbox").glob("*.eml"))
+        mails, game = browser.mails(), browser.game(latest)
+        stopping = time.monotonic()
+    assert time.monotonic() - stopping < STOPS_IN
     with demo(tmp_path, port):
         browser = Browser(port)
-        assert len(browser.mails()) == len(kept)
+        assert browser.mails() == mails
         assert 'class="unread"' in browser.get("/demo/")
         end = play_by_links(browser, latest)
-        record = loads(browser.get(f"/demo/mail/{end}/file/0"))
-        verify(record)
-        assert record.names == ("Ada", "Bot 1", "Bot 2")
-        browser.post("/demo/new", form_token=browser.form_token("/demo/"), bots="1")
-        browser.wait_for("your turn", after=end)
+        text = browser.get(f"/demo/mail/{end}/file/0")
+        assert loads(text).names == ("Ada", "Bot 1", "Bot 2")
+        assert browser.game(end) == game
+        assert verified(text, tmp_path)
+        browser.post("/demo/new", **browser.another_game(), bots="1")
+        fresh = browser.wait_for("your turn", after=end)
+        assert browser.game(fresh) != game
     assert stat.S_IMODE((tmp_path / "secret_keys").stat().st_mode) == 0o600
+
+
+def verified(record: str, folder: Path) -> bool:
+    """Return whether `pbem verify` accepts a record."""
+    path = folder / "attached.json"
+    path.write_text(record, encoding="utf-8")
+    out = subprocess.run(
+        [sys.executable, "-m", "pbem", "verify", str(path)],
+        capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE, check=False,
+        env=environment(),
+    )  # fmt: skip
+    assert out.stderr == ""
+    return out.returncode == 0
 
 
 def play_by_links(browser: Browser, latest: int) -> int:
@@ -121,6 +150,19 @@ def test_a_port_in_use_is_said_in_words(tmp_path: Path) -> None:
     assert f"port {port} is in use" in out.stderr
     assert f"--port {port + 1}" in out.stderr
     assert "Traceback" not in out.stderr
+
+
+def test_a_service_manager_stops_it_as_ctrl_c_does(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path, free_port()),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+    ) as process:  # fmt: skip
+        assert process.stdout.readline().startswith("Your mailbox: http://127.0.0.1:")
+        # The second line comes when everything runs.
+        assert process.stdout.readline().endswith("Ctrl-C stops.\n")
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (0, "Stopped; the games are kept.\n", "")
 
 
 def test_a_mail_that_is_not_there_is_said_in_words(tmp_path: Path) -> None:

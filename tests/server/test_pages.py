@@ -165,6 +165,9 @@ def test_history_has_an_address_for_each_ply(client, match, now) -> None:
         assert page.status_code == 200
         assert f"{ply} / {match.ply}" in page.text
         assert (f'href="/g/{match.code}/{ply + 1}"' in page.text) or ply == match.ply
+        # The drawing has ids of its own: a second one would hide its cards.
+        ids = re.findall(r' id="([^"]+)"', page.text)
+        assert len(ids) == len(set(ids))
         seen.add(page.text)
     assert len(seen) == match.ply + 1
     assert client.get(f"/g/{match.code}/{match.ply + 1}").status_code == 302

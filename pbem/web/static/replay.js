@@ -2,7 +2,7 @@
 "use strict";
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select")) return;
-  const id = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last" }[event.key];
+  const id = { ArrowLeft: "go-back", ArrowRight: "go-next", Home: "go-first", End: "go-last" }[event.key];
   const link = id && document.getElementById(id);
   if (link) {
     event.preventDefault();
