@@ -223,8 +223,9 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             nth, most = len(view.tricks) + 1, len(NUMBERS) // view.seats
             facts.append(Fact(say("Trick"), say("%(n)s of %(most)s", n=nth, most=most)))
         if view.options["end"] == "minus13":
-            lowest = say("once somebody stands at %(points)s or lower", points=f"−{-LOWEST}")
-            facts.append(Fact(say("End"), lowest))
+            lowest = f"−{-LOWEST}"
+            ends = say("once somebody stands at %(points)s or lower", points=lowest)
+            facts.append(Fact(say("End"), ends))
         return tuple(facts)
 
     def hint(self, view: SnakebitView) -> Phrase | None:
