@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import unicodedata
+from struct import unpack
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def _stream(key: bytes, label: str) -> Iterator[int]:
     block = 0
     while True:
         digest = hmac.digest(key, f"{label}/{block}".encode(), "sha256")
-        for start in range(0, 32, 8):
-            yield int.from_bytes(digest[start : start + 8], "big")
+        yield from unpack(">4Q", digest)
         block += 1
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Final
 
 
@@ -16,6 +17,9 @@ class Suit(Enum):
     LEAVES = "L"
     WYRMS = "Y"
     KNOTS = "K"
+
+    # Each suit is one object; Enum's own hash of its name is slow, and suits are often keys.
+    __hash__ = object.__hash__
 
     @property
     def letter(self) -> str:
@@ -59,12 +63,15 @@ _NUMBERED: Final = list(Rank)[:10]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One card: its place in the deck's list, rank, suits and printed name."""
+    """One card: its place in the deck's list, rank, suits and printed name.
+
+    The place tells all the rest, so it alone is compared and hashed.
+    """
 
     index: int
-    rank: Rank
-    suits: tuple[Suit, ...]
-    name: str
+    rank: Rank = field(compare=False)
+    suits: tuple[Suit, ...] = field(compare=False)
+    name: str = field(compare=False)
 
     @property
     def code(self) -> str:
@@ -149,9 +156,20 @@ def mask(cards: tuple[Card, ...]) -> int:
 
 def cards_of(bits: int) -> tuple[Card, ...]:
     """Return the cards of a bit mask, in the deck's order."""
-    found = []
+    found: tuple[Card, ...] = ()
+    start = 0
     while bits:
-        lowest = bits & -bits
-        found.append(DECK[lowest.bit_length() - 1])
-        bits ^= lowest
-    return tuple(found)
+        found += _stretch(start, bits & _STRETCH_MASK)
+        bits >>= _STRETCH
+        start += _STRETCH
+    return found
+
+
+_STRETCH: Final = 12
+_STRETCH_MASK: Final = (1 << _STRETCH) - 1
+
+
+# Views turn masks into cards at every move: each stretch of the deck is looked up whole.
+@cache
+def _stretch(start: int, bits: int) -> tuple[Card, ...]:
+    return tuple(DECK[start + nth] for nth in range(_STRETCH) if bits >> nth & 1)

@@ -334,10 +334,28 @@ class Game(ABC, Generic[State, ViewT, Move]):
         """
         if seat not in self.to_move(state):
             raise NotYourTurn
-        if move not in self.moves(self.view(state, seat)):
+        if not self.is_legal(state, seat, move):
             raise IllegalMove
         after = self.copy(state)
         return after, self.step(after, seat, move)
+
+    def legal_moves(self, state: State, seat: Seat) -> tuple[Move, ...]:
+        """Return what ``moves`` lists for a seat.
+
+        Whoever holds the state needs no view for it; games where that is quicker say so.
+        """
+        return self.moves(self.view(state, seat))
+
+    def is_legal(self, state: State, seat: Seat, move: Move) -> bool:
+        """Say whether a seat that is asked may make the move: whether ``moves`` lists it."""
+        return move in self.legal_moves(state, seat)
+
+    def public_moves(self, moves: Sequence[str]) -> Sequence[str]:
+        """Return the moves of a running match, in notation, as anybody may read them.
+
+        A game with moves in secret writes less of those that are not yet open.
+        """
+        return moves
 
     def canonical(self, view: ViewT, text: str) -> Move:
         """Return the legal move that is written exactly so; raises IllegalMove."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,7 +98,7 @@ def record(match: Match) -> Record:
         commitment=match.commitment,
         phrases=tuple(seat.phrase for seat in seats),
         key=match.server_key if over else None,
-        decisions=tuple(_decision(move, over=over) for move in match.moves),
+        decisions=tuple(_decisions(match, over=over)),
         scores=tuple(match.scores or [0] * len(seats)),
         winners=tuple(match.winners or ()) if over else None,
         ended=match.ended if over else None,
@@ -110,8 +110,11 @@ def record_file(match: Match) -> tuple[str, str]:
     return f"{match.game}-{match.code}.json", dumps(record(match)) + "\n"
 
 
-def _decision(move: Move, *, over: bool) -> Decision:
-    # That a move was forced, or an order, tells what a hand holds: not before the end.
-    by = move.by if over or move.by not in ("forced", "order") else "web"
-    at = move.at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Decision(move.seat, move.text, tuple(move.scores), {"by": by, "at": at})
+def _decisions(match: Match, *, over: bool) -> Iterator[Decision]:
+    written = [move.text for move in match.moves]
+    texts = written if over else GAMES[match.game].public_moves(written)
+    for move, text in zip(match.moves, texts, strict=True):
+        # That a move was forced, or an order, tells what a hand holds: not before the end.
+        by = move.by if over or move.by not in ("forced", "order") else "web"
+        at = move.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield Decision(move.seat, text, tuple(move.scores), {"by": by, "at": at})

@@ -49,11 +49,16 @@ def running_match(
     return db.session.get_one(Match, match.id)
 
 
+def open_turns(match: Match) -> list[Turn]:
+    """Return the open turns of a match, in seat order; several seats may be asked at once."""
+    asked = select(Turn).where(Turn.match_id == match.id, Turn.closed_at.is_(None))
+    return list(db.session.scalars(asked.order_by(Turn.seat)))
+
+
 def open_turn(match: Match) -> Turn:
     """Return the one open turn of a match."""
-    return db.session.scalars(
-        select(Turn).where(Turn.match_id == match.id, Turn.closed_at.is_(None))
-    ).one()
+    (turn,) = open_turns(match)
+    return turn
 
 
 def seat_of(match: Match, name: str) -> Seat:

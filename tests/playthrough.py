@@ -23,6 +23,9 @@ FILES: dict[str, tuple[str, int, dict[str, OptionValue]]] = {
     "biscuit-3-excuse-pawns": ("biscuit", 3, {"excuse": True, "pawns": True}),
     "biscuit-4-partners-courts": ("biscuit", 4, {"partners": True, "courts": True}),
     "biscuit-2-target": ("biscuit", 2, {"target": 12}),
+    "bisque-3-two-rounds": ("bisque", 3, {"rounds": 2}),
+    "snakebit-3": ("snakebit", 3, {"end": "six"}),
+    "snakebit-4-minus13": ("snakebit", 4, {"end": "minus13"}),
 }
 
 

@@ -153,6 +153,8 @@ def test_exactly_the_seats_to_move_have_moves(name, seats, options):
         having = {seat for seat in range(1, seats + 1) if game.moves(game.view(state, seat))}
         assert having == asked
         assert bool(asked) == (game.outcome(state) is None)
+        for seat in range(1, seats + 1):
+            assert game.legal_moves(state, seat) == game.moves(game.view(state, seat))
         assert game.moves(game.view(state, None)) == ()
         assert {game.view(state, seat).to_move for seat in watchers(seats)} == {asked}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from cast import letters_to, open_turn, running_match
+from cast import letters_to, open_turn, open_turns, running_match
 from sqlalchemy import select
 
 from engine.errors import IllegalMove, Unreadable
@@ -138,6 +138,27 @@ def test_a_running_record_keeps_the_key(app, now) -> None:
     assert found["winners"] is None
     assert found["ended"] is None
     assert match.server_key.hex() not in str(found)
+
+
+def test_a_running_record_keeps_the_objectives_of_the_running_hand(app, now) -> None:
+    from engine.record import to_json
+    from pbem.table import record
+
+    match_id = running_match(["ann", "bob", "cleo"], now=now, game="bisque", rounds=2).id
+    match, aims = db.session.get_one(Match, match_id), []
+    while match.status == "running":
+        asked = open_turns(match)
+        text = play.choose_for(asked[-1].id, "random")
+        play.make_move(asked[-1].id, text, by="link", now=now)
+        aims += [text] if text.startswith("aim ") else []
+        match = db.session.get_one(Match, match_id)
+        moves = [move["move"] for move in to_json(record(match))["moves"]]
+        shown = [move for move in moves if move.startswith("aim ")]
+        # An objective is open once its hand is scored, which happens with the hand's last move.
+        scored = len(moves) // 47 * 3
+        assert shown == aims[:scored]
+        assert moves.count("aim") == len(aims) - scored
+    assert len(aims) == 6
 
 
 def test_audit_tells_a_turn_that_is_lost(app, now) -> None:
