@@ -16,7 +16,7 @@ from pbem import config
 from pbem.app import default_instance
 from pbem.commands import CannotRun
 from pbem.commands.setup import application
-from pbem.commands.until import stop_asked
+from pbem.commands.until import Stop
 from pbem.config import BadSettings, Settings
 from pbem.demo.mailbox import Mailbox, mail_server
 from pbem.demo.pages import pages
@@ -27,7 +27,6 @@ from pbem.worker import Worker
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
-    from threading import Event
 
     from flask import Flask
 
@@ -49,11 +48,11 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     app.register_blueprint(pages)
     app.jinja_env.globals["demo"] = True
     # From here on, so that Ctrl-C leaves no half-made database and stops all that runs.
-    stopped = stop_asked()
+    stop = Stop()
     with app.app_context():
         upgrade()
         welcome(now=datetime.now(UTC))
-    _serve(app, settings, mailbox, stopped)
+    _serve(app, settings, mailbox, stop)
     return 0
 
 
@@ -83,7 +82,7 @@ def _settings(instance: Path, port: int | None) -> Settings:
     )
 
 
-def _serve(app: Flask, settings: Settings, mailbox: Mailbox, stopped: Event) -> None:
+def _serve(app: Flask, settings: Settings, mailbox: Mailbox, stop: Stop) -> None:
     """Start mailbox, worker and pages; once it is asked, stop them in the other order."""
     server = _page_server(app, settings)
     with ExitStack() as running:
@@ -101,7 +100,7 @@ def _serve(app: Flask, settings: Settings, mailbox: Mailbox, stopped: Event) -> 
             "Open it: a turn mail waits; click a move, or reply with its number. Ctrl-C stops.",
             flush=True,
         )
-        stopped.wait()
+        stop.wait()
     print("Stopped; the games are kept.")
 
 

@@ -153,15 +153,19 @@ def test_a_port_in_use_is_said_in_words(tmp_path: Path) -> None:
 
 
 def test_a_service_manager_stops_it_as_ctrl_c_does(tmp_path: Path) -> None:
-    with subprocess.Popen(
+    process = subprocess.Popen(
         command(tmp_path, free_port()),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
-    ) as process:  # fmt: skip
+    )  # fmt: skip
+    try:
         assert process.stdout.readline().startswith("Your mailbox: http://127.0.0.1:")
         # The second line comes when everything runs.
         assert process.stdout.readline().endswith("Ctrl-C stops.\n")
         process.terminate()
         out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
     assert (process.returncode, out, err) == (0, "Stopped; the games are kept.\n", "")
 
 
