@@ -7,6 +7,8 @@ from enum import Enum
 from functools import cache
 from typing import Final
 
+from engine.errors import BadDeck
+
 
 class Suit(Enum):
     """One of the six suits; the order gives no priority."""
@@ -138,7 +140,31 @@ TSWY The Island
 TSLK The Window
 EX The Excuse"""
 
-DECK: Final = tuple(_card(index, line) for index, line in enumerate(_LIST.splitlines()))
+_SHOWN: Final = {Rank.PAWN: 2, Rank.COURT: 2, Rank.EXCUSE: 0}  # by each suit; else once
+
+
+def read_deck(text: str) -> tuple[Card, ...]:
+    """Return the cards of a list, one to a line: its id, then its name.
+
+    Raises BadDeck, which names the rank, where a card is missing or there twice.
+    """
+    cards = tuple(_card(index, line) for index, line in enumerate(text.splitlines()))
+    for rank in Rank:
+        shown = [suit for card in cards if card.rank is rank for suit in card.suits]
+        for suit in Suit:
+            found, wanted = shown.count(suit), _SHOWN.get(rank, 1)
+            if found != wanted:
+                raise BadDeck(
+                    f"deck: {suit.word} is shown by {found} cards of the rank {rank.value},"
+                    f" not by {wanted}"
+                )
+    excuses = sum(card.rank is Rank.EXCUSE for card in cards)
+    if excuses != 1:
+        raise BadDeck(f"deck: it has the Excuse {excuses} times, not once")
+    return cards
+
+
+DECK: Final = read_deck(_LIST)
 BASIC: Final = DECK[:36]
 PAWNS: Final = DECK[36:40]
 COURTS: Final = DECK[40:44]

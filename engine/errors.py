@@ -55,5 +55,9 @@ class BadOption(RulesError):
     """an option of this game has a name or a value that is not possible"""
 
 
+class BadDeck(RulesError):
+    """this is not the Decktet: a card is missing or there twice"""
+
+
 class BadRecord(RulesError):
     """this is not a record that can be replayed"""

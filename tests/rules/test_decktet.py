@@ -4,7 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from engine.decktet import BASIC, CARDS, COURTS, DECK, EXCUSE, PAWNS, Rank, Suit, cards_of, mask
+from engine.decktet import (
+    BASIC,
+    CARDS,
+    COURTS,
+    DECK,
+    EXCUSE,
+    PAWNS,
+    Rank,
+    Suit,
+    cards_of,
+    mask,
+    read_deck,
+)
+from engine.errors import BadDeck
 
 LIST = Path(__file__).parent.parent / "golden" / "deck.csv"
 
@@ -64,3 +77,13 @@ def test_a_mask_holds_cards_and_gives_them_back_in_the_decks_order():
     chosen = (CARDS["CK"], CARDS["AM"], CARDS["EX"])
     assert cards_of(mask(chosen)) == (CARDS["AM"], CARDS["CK"], CARDS["EX"])
     assert cards_of(0) == ()
+
+
+@pytest.mark.parametrize("at", range(45))
+def test_a_deck_that_lacks_a_card_or_has_it_twice_is_named(at):
+    lines = [f"{card.code} {card.name}" for card in DECK]
+    assert read_deck("\n".join(lines)) == DECK
+    rank = "the Excuse" if lines[at].startswith("EX") else f"of the rank {lines[at][0]}"
+    for wrong in (lines[:at] + lines[at + 1 :], [*lines, lines[at]]):
+        with pytest.raises(BadDeck, match=rank):
+            read_deck("\n".join(wrong))

@@ -7,6 +7,7 @@ from rules.biscuit_tables import GAME
 
 from engine import deal, record
 from engine.bots import BOTS
+from engine.decktet import CARDS
 from engine.errors import BadRecord
 
 RECORDS = Path(__file__).parent.parent / "golden" / "records"
@@ -219,3 +220,23 @@ def test_a_match_that_we_play_makes_a_record_that_verifies():
     record.verify(record.loads(record.dumps(made)))
     with pytest.raises(BadRecord, match="key: missing"):
         record.verify(replace(made, key=None))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDS.glob("*.json")))
+def test_no_damage_to_a_record_passes(name):
+    """Of every game: cut off, a ply lost, a card changed, a seat too few, options unknown."""
+    text = json.dumps(golden(name))
+    for part in (3, 5, 7):
+        assert refused(text[: len(text) * part // 8]).startswith("not JSON, or cut off: ")
+    moves = golden(name)["moves"]
+    for at in range(0, len(moves), max(1, len(moves) // 9)):
+        lost = changed(["moves"], moves[:at] + moves[at + 1 :], name)
+        assert refused(lost).startswith(f"ply {at + 1}: " if moves[at + 1 :] else ("ended", "score"))
+        for other in ("AM", "CK", "2MK", "9LK", "5SW"):
+            words = [other if word in CARDS else word for word in moves[at]["move"].split()]
+            if " ".join(words) != moves[at]["move"]:
+                told = refused(changed(["moves", at, "move"], " ".join(words), name))
+                # A card that could have been played is found out where it is missed.
+                assert int(told.removeprefix("ply ").split(":")[0]) > at
+    assert "this many seats" in refused(changed(["seats"], [], name))
+    assert "has no option 'jokers'" in refused(changed(["options"], {"jokers": True}, name))
