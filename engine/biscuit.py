@@ -69,6 +69,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
     title = "Biscuit"
     version = 1
     seat_counts = (2, 3, 4)
+    wording = N_("the card, then where it goes")
     options = (
         Option("excuse", OFF, N_("The Excuse"), N_("Add the Excuse, which fits anywhere.")),
         Option("pawns", OFF, N_("Pawns"), N_("Add the four Pawns.")),

@@ -133,6 +133,7 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     title = "Bisque"
     version = 1
     seat_counts = (SEATS,)
+    wording = N_("the card")
     options = (
         Option("rounds", 6, N_("Hands"), N_("How many hands are played."), (), 1, MOST_ROUNDS),
     )
@@ -201,9 +202,9 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
         """Return what the move would do, from what its seat knows."""
         match move:
             case Aim(card):
-                return Preview(card, say("as your objective"), 0)
+                return Preview(card, say("as your objective"), None)
             case Play(card):
-                return Preview(card, say("to the trick"), 0, _trick_effect(view, card))
+                return Preview(card, say("to the trick"), None, _trick_effect(view, card))
             case Pot(card):
                 return _pot_preview(view, card)
 
@@ -296,10 +297,10 @@ def _pot_preview(view: BisqueView, card: Card) -> Preview:
     # The card is nobody's any more, so it is named in the words.
     place = say("put %(card)s into the pot", card=card)
     if view.aim is None:
-        return Preview(None, place, 0)
+        return Preview(None, place, None)
     pot = with_card(view.pot, card)
     is_last = len(pot) == TRICKS
-    points = min(totals(pot, view.aim)) if is_last else 0
+    points = min(totals(pot, view.aim)) if is_last else None
     return Preview(None, place, points, (_standing(pot, view.aim),))
 
 

@@ -217,12 +217,13 @@ class Preview:
     """What a move would do, as far as its seat can know.
 
     ``card`` is the card it plays (None: none), ``place`` where or how ("above the
-    Merchant"), ``points`` what it scores at once, ``effects`` what else is certain.
+    Merchant"), ``points`` what it scores at once (None: such a move never scores),
+    ``effects`` what else is certain.
     """
 
     card: Card | None
     place: Phrase
-    points: int
+    points: int | None
     effects: tuple[Phrase, ...] = ()
 
 
@@ -235,13 +236,18 @@ class Fact:
 
 
 class Game(ABC, Generic[State, ViewT, Move]):
-    """The rules of one game. Instances hold nothing that changes."""
+    """The rules of one game. Instances hold nothing that changes.
+
+    ``wording`` tells players how to write a move in words: a gettext id that goes on
+    after "the move in words:".
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[int]
     seat_counts: ClassVar[tuple[int, ...]]
     options: ClassVar[tuple[Option, ...]]
+    wording: ClassVar[str]
 
     @abstractmethod
     def new_game(

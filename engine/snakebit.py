@@ -125,6 +125,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     title = "Snakebit"
     version = 1
     seat_counts = (3, 4)
+    wording = N_("the card, and the suit that you name if you lead")
     options = (
         Option(
             "end",
@@ -203,7 +204,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
         """Return what the move would do, from what its seat knows."""
         match move:
             case Lead(card, suit):
-                return Preview(card, say("naming %(suit)s", suit=suit), 0)
+                return Preview(card, say("naming %(suit)s", suit=suit), None)
             case Follow(card):
                 return _follow_preview(view, card)
 
@@ -288,13 +289,13 @@ def _follow_preview(view: SnakebitView, card: Card) -> Preview:
     place = say("to the trick")
     cards = (*view.trick, card)
     if len(cards) < view.seats or view.named is None:
-        return Preview(card, place, 0)
+        return Preview(card, place, None)
     seat = winner(view.leader, view.named, cards, view.trump, view.seats)
     bitten = bites(cards, view.cursed)
     effects = [say("wins the trick") if seat == view.seat else say("%(seat)s wins it", seat=seat)]
     if bitten:
         effects.append(count(bitten, "%(n)s cursed card in it", "%(n)s cursed cards in it"))
-    points = 0
+    points = None
     if len(view.hand) == 1 and view.seat is not None:
         tricks = (*view.tricks, Trick(view.leader, view.named, cards, seat))
         taken, bad = tally(tricks, view.cursed, view.seats)[view.seat - 1]

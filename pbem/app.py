@@ -91,7 +91,6 @@ def _add_words(app: Flask) -> None:
     app.jinja_env.filters.update(
         card_line=words.card_line,
         card_title=words.card_title,
-        points=words.points,
         total=words.total,
         moment=words.moment,
         wrap=words.wrap,

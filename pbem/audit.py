@@ -61,7 +61,8 @@ def _wrongs_of_turns(match: Match, table: Table) -> Iterator[str]:
 def _is_told(turn: Turn) -> bool:
     told = exists().where(
         Letter.turn_id == turn.id,
-        Letter.kind == "your_turn",
+        # A receipt that shows the next moves is their notice.
+        Letter.kind.in_(("your_turn", "receipt")),
         Letter.state.not_in((LetterState.STALE, LetterState.FAILED)),
     )
     return bool(db.session.scalar(select(told)))

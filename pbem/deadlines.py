@@ -7,6 +7,8 @@ from typing import Final
 
 # What a late move is given before anything happens.
 GRACE: Final = timedelta(hours=1)
+# Who is asked twice in a row was led on by the page; the letter waits for so long.
+LEAD_ON: Final = timedelta(minutes=10)
 # One reminder, this many hours before the deadline.
 REMINDER_STEP: Final = 24
 

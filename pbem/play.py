@@ -15,7 +15,7 @@ from sqlalchemy import func, select, update
 from engine import deal
 from engine.bots import BOTS
 from engine.errors import RulesError
-from engine.game import Event, Outcome
+from engine.game import Outcome
 from pbem import deadlines, post
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
@@ -38,7 +38,6 @@ class Receipt:
 
     match: Match
     move: Move
-    events: tuple[Event, ...]
     repeated: bool
     again: Turn | None
 
@@ -56,7 +55,9 @@ def start(match: Match, *, now: datetime) -> None:
     match.started_at = now
     table = load(match)
     match.scores = list(table.scores)
-    _settle(table, now=now)
+    table, asked = _settle(table, now=now)
+    for turn in asked:
+        post.your_turn(table, turn, now=now)
 
 
 def make_move(
@@ -169,10 +170,31 @@ def _repeated(
         raise StaleMove
     if note_id is not None:
         close_note(note_id, "repeated", turn_id=played.turn_id, now=now)
-    return Receipt(match, played, (), repeated=True, again=open_turn(match, played.seat))
+    return Receipt(match, played, repeated=True, again=open_turn(match, played.seat))
 
 
 def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Receipt:
+    """Make a move with all that follows from it, and queue what it tells whom."""
+    moved, row = _store(table, turn, move, by=by, now=now)
+    settled, asked = _settle(moved, now=now)
+    again = next((other for other in asked if other.seat == turn.seat), None)
+    if by == "reply":
+        post.receipt(settled, turn, row, again, now=now)
+    if by == "timeout":
+        post.house_played(moved, turn, now=now)
+    if settled.outcome is not None:
+        _end(settled, settled.outcome, now=now)
+    for other in asked:
+        if other is not again or by not in ("link", "reply"):
+            post.your_turn(settled, other, now=now)
+        elif by == "link":
+            # The page shows them the next moves; the letter is for who went away from it.
+            post.your_turn(settled, other, now=now, due_at=now + deadlines.LEAD_ON)
+    return Receipt(table.match, row, repeated=False, again=again)
+
+
+def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tuple[Table, Move]:
+    """Close a turn with its move; raises StaleMove if another was first."""
     closed = db.session.scalars(
         update(Turn)
         .where(Turn.id == turn.id, Turn.closed_at.is_(None))
@@ -197,25 +219,36 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     )
     db.session.add(row)
     post.drop_notices(turn)
-    if by == "reply":
-        post.receipt(after, turn, now=now)
-    if by == "timeout":
-        post.house_played(after, turn, now=now)
-    _settle(after, now=now)
     _log.info("match %s turn %s: seat %s moved, by %s", match.id, turn.id, turn.seat, by)
-    events = after.plies[-1].events
-    return Receipt(match, row, events, repeated=False, again=open_turn(match, turn.seat))
+    return after, row
 
 
-def _settle(table: Table, *, now: datetime) -> None:
-    """Ask the seats that are to move, or end the match."""
-    outcome = table.outcome
-    if outcome is not None:
-        _end(table, outcome, now=now)
-        return
-    for number in sorted(table.game.to_move(table.state)):
-        if open_turn(table.match, number) is None:
-            post.your_turn(table, _ask(table.match, number, now=now), now=now)
+def _settle(table: Table, *, now: datetime) -> tuple[Table, list[Turn]]:
+    """Open the turns of the seats that are to move.
+
+    Who has no choice and wants it so is not asked. Returns the table after such moves and
+    the new turns whose players are still to be told.
+    """
+    asked: list[Turn] = []
+    while True:
+        asked += [
+            _ask(table.match, number, now=now)
+            for number in sorted(table.game.to_move(table.state))
+            if open_turn(table.match, number) is None
+        ]
+        forced = next((turn for turn in asked if _is_forced(table, turn)), None)
+        if forced is None:
+            return table, asked
+        asked.remove(forced)
+        (move,) = table.game.legal_moves(table.state, forced.seat)
+        table, _row = _store(table, forced, move, by="forced", now=now)
+
+
+def _is_forced(table: Table, turn: Turn) -> bool:
+    player = table.seat(turn.seat).player
+    if player is None or not player.plays_forced:
+        return False
+    return len(table.game.legal_moves(table.state, turn.seat)) == 1
 
 
 def _ask(match: Match, number: int, *, now: datetime) -> Turn:

@@ -9,18 +9,22 @@ from typing import Any
 from sqlalchemy import update
 
 from pbem.ext import db
-from pbem.models import Letter, LetterState, Match, Player, Seat, Turn
+from pbem.models import Letter, LetterState, Match, Move, Player, Seat, Turn
 from pbem.table import Table
 
 
-def your_turn(table: Table, turn: Turn, *, now: datetime) -> None:
-    """Tell a seat's player that it is their turn."""
-    _tell(table.seat(turn.seat), "your_turn", turn, now=now)
+def your_turn(table: Table, turn: Turn, *, now: datetime, due_at: datetime | None = None) -> None:
+    """Tell a seat's player that it is their turn, at once or later."""
+    _tell(table.seat(turn.seat), "your_turn", turn, now=now, due_at=due_at)
 
 
-def receipt(table: Table, turn: Turn, *, now: datetime) -> None:
-    """Tell the player who moved by mail what was done."""
-    _tell(table.seat(turn.seat), "receipt", turn, {"ply": table.ply}, now=now)
+def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> None:
+    """Tell the player who moved by mail what was done and what followed at once.
+
+    Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
+    """
+    about = {"moved": move.ply, "ply": table.ply}
+    _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
 
 
 def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
@@ -101,10 +105,20 @@ def _tell(
     about: dict[str, Any] | None = None,
     *,
     now: datetime,
+    due_at: datetime | None = None,
 ) -> None:
     """Queue a letter to a seat's player; a bot needs none."""
     if seat.player is not None:
-        _queue(kind, seat.player, now, match=seat.match, seat=seat, turn=turn, about=about)
+        _queue(
+            kind,
+            seat.player,
+            now,
+            match=seat.match,
+            seat=seat,
+            turn=turn,
+            about=about,
+            due_at=due_at,
+        )
 
 
 def _queue(
@@ -116,6 +130,7 @@ def _queue(
     seat: Seat | None = None,
     turn: Turn | None = None,
     about: dict[str, Any] | None = None,
+    due_at: datetime | None = None,
 ) -> None:
     db.session.add(
         Letter(
@@ -129,7 +144,7 @@ def _queue(
             seat=seat,
             turn=turn,
             about=about or {},
-            due_at=now,
+            due_at=due_at or now,
             created_at=now,
         )
     )

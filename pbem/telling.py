@@ -21,14 +21,15 @@ from pbem.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One legal move in words; ``text`` is its canonical notation, ``n`` its number."""
+    """One legal move in words; ``text`` is its canonical notation, ``n`` its number.
+
+    ``card`` is the card it plays and ``line`` says the rest: "left: +2, opens a column".
+    """
 
     n: int
     text: str
     card: Card | None
-    place: str
-    points: str
-    effects: tuple[str, ...]
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +79,30 @@ class Telling:
         found = [choice for holding in self.holdings for choice in holding.choices]
         return tuple(sorted([*found, *self.others], key=lambda choice: choice.n))
 
+    @property
+    def is_for_hand(self) -> bool:
+        """Return whether a card of the hand is asked for; else it only lies beside."""
+        return any(holding.choices for holding in self.holdings)
+
 
 def tell(table: Table, seat: int | None, *, since: int | None = None) -> Telling:
     """Return what the seat, or an onlooker, is told.
 
-    News start after ply ``since``; without it, after the seat's own last move.
+    News are what happened after the seat's own last move; with ``since`` they are the
+    moves after that ply, where -1 takes in the deal.
     """
     view = table.view(seat)
     say = words.speaker(table.names)
-    since = last_own(table, seat) if since is None else since
+    start = last_own(table, seat) if since is None else since
     choices = _choices(table, view, say)
     hint = table.game.hint(view)
     return Telling(
         table=table,
         view=view,
         say=say,
-        news=_news(table, seat, since, say),
+        news=_news(table, seat, say) if since is None else _since(table, since, seat, say),
         board=board(table, view, say),
-        layout=table.game.layout(view, fresh=_fresh(table, since)),
+        layout=table.game.layout(view, fresh=_fresh(table, start)),
         holdings=_holdings(view, choices),
         others=tuple(choice for choice in choices if choice.card not in view.hand),
         standings=tuple(_standing(table, view, seat) for seat in range(1, view.seats + 1)),
@@ -118,17 +125,23 @@ def preview_layout(telling: Telling, choice: Choice) -> Layout:
 
 
 def choice_words(choice: Choice) -> str:
-    """Return a choice in one line: "9 of Leaves and Knots, left: +2, opens a column"."""
-    what = choice.place
-    if choice.card is not None:
-        what = f"{words.card_title(choice.card)}, {choice.place}"
-    return ": ".join([what, ", ".join([choice.points, *choice.effects])])
+    """Return a choice with its card: "9 of Leaves and Knots, left: +2, opens a column"."""
+    if choice.card is None:
+        return choice.line
+    return f"{words.card_title(choice.card)}, {choice.line}"
+
+
+def sentence(event: Event, seat: int | None, say: Callable[[Phrase], str]) -> str:
+    """Return an event as a sentence, with the points that it made."""
+    line = say(event.told(seat))
+    line = line[:1].upper() + line[1:]
+    return f"{line.removesuffix('.')}: {words.points(event.points)}." if event.points else line
 
 
 def log(table: Table, seat: int | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return all that was told, ply by ply; ply 0 is the deal."""
     say = words.speaker(table.names)
-    opening = tuple(_sentence(event, seat, say) for event in table.opening)
+    opening = tuple(sentence(event, seat, say) for event in table.opening)
     told = [(ply.number, _ply_lines(table, ply, seat, say)) for ply in table.plies]
     return ((0, opening), *told)
 
@@ -139,22 +152,27 @@ def told(table: Table, ply: int, seat: int | None) -> tuple[str, ...]:
 
 
 def last_own(table: Table, seat: int | None) -> int:
-    """Return the ply of the seat's own last move, or 0."""
-    own = [ply.number for ply in table.plies if ply.seat == seat]
+    """Return the ply of the last move that the seat's player made themselves, or 0."""
+    moves = zip(table.plies, table.match.moves, strict=False)
+    own = [ply.number for ply, move in moves if ply.seat == seat and move.by != "forced"]
     return own[-1] if own else 0
 
 
-def _news(
-    table: Table, seat: int | None, since: int, say: Callable[[Phrase], str]
+def _news(table: Table, seat: int | None, say: Callable[[Phrase], str]) -> tuple[str, ...]:
+    own = last_own(table, seat)
+    if own == 0:
+        return _since(table, -1, seat, say)
+    # What followed from the reader's own move is news; the move itself is not.
+    followed = [sentence(event, seat, say) for event in table.plies[own - 1].events[1:]]
+    return (*followed, *_since(table, own, seat, say))
+
+
+def _since(
+    table: Table, since: int, seat: int | None, say: Callable[[Phrase], str]
 ) -> tuple[str, ...]:
-    lines: list[str] = []
-    if since == 0:
-        lines += [_sentence(event, seat, say) for event in table.opening]
-    elif table.plies[since - 1].seat == seat:
-        # What followed from the reader's own move is news; the move itself is not.
-        after = table.plies[since - 1].events[1:]
-        lines += [_sentence(event, seat, say) for event in after]
-    for ply in table.plies[since:]:
+    opening = table.opening if since < 0 else ()
+    lines = [sentence(event, seat, say) for event in opening]
+    for ply in table.plies[max(since, 0) :]:
         lines += _ply_lines(table, ply, seat, say)
     return tuple(lines)
 
@@ -162,22 +180,19 @@ def _news(
 def _ply_lines(
     table: Table, ply: Ply, seat: int | None, say: Callable[[Phrase], str]
 ) -> tuple[str, ...]:
-    lines = [_sentence(event, seat, say) for event in ply.events]
-    if table.match.moves[ply.number - 1].by == "timeout":
-        lines[0] += " " + gettext("(Time had run out; the house chose this move.)")
+    lines = [sentence(event, seat, say) for event in ply.events]
+    match table.match.moves[ply.number - 1].by:
+        case "timeout":
+            lines[0] += " " + gettext("(Time had run out; the house chose this move.)")
+        case "forced" if ply.seat == seat:
+            # Nobody else may know: it tells what the hand holds.
+            lines[0] += " " + gettext("(You had no choice, so it was played for you.)")
     return tuple(lines)
-
-
-def _sentence(event: Event, seat: int | None, say: Callable[[Phrase], str]) -> str:
-    """Return an event as a sentence, with the points that it made."""
-    line = say(event.told(seat))
-    line = line[:1].upper() + line[1:]
-    return f"{line.removesuffix('.')}: {words.points(event.points)}." if event.points else line
 
 
 def _fresh(table: Table, since: int) -> frozenset[Card]:
     return frozenset(
-        card for ply in table.plies[since:] for event in ply.events for card in event.cards
+        card for ply in table.plies[max(since, 0) :] for event in ply.events for card in event.cards
     )
 
 
@@ -192,14 +207,10 @@ def _choice(
     number: int, table: Table, view: View, move: Any, say: Callable[[Phrase], str]
 ) -> Choice:
     preview = table.game.preview(view, move)
-    return Choice(
-        n=number,
-        text=table.game.format(move),
-        card=preview.card,
-        place=say(preview.place),
-        points=words.points(preview.points),
-        effects=tuple(say(effect) for effect in preview.effects),
-    )
+    gains = [] if preview.points is None else [words.points(preview.points)]
+    gains += [say(effect) for effect in preview.effects]
+    line = ": ".join(part for part in (say(preview.place), ", ".join(gains)) if part)
+    return Choice(number, table.game.format(move), preview.card, line)
 
 
 def _holdings(view: View, choices: tuple[Choice, ...]) -> tuple[Holding, ...]:

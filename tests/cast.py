@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import smtplib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
@@ -16,15 +18,23 @@ from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.models import Letter, Match, Player, Seat, Turn
 
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from pbem.mail.listener import Listener
+
 ADDRESSES = {name: f"{name}@players.example" for name in ("ann", "bob", "cleo", "dan")}
 
 
 def player(name: str, *, now: datetime, language: str = "en", zone: str = "Europe/Paris") -> Player:
     """Return one of the cast, signed up."""
     with writing():
-        return lobby.new_player(
+        found = lobby.new_player(
             ADDRESSES[name], name=name.title(), language=language, zone=zone, now=now
         )
+        # Who is asked next would depend on the deal.
+        found.plays_forced = False
+        return found
 
 
 def running_match(
@@ -36,7 +46,7 @@ def running_match(
     **options: object,
 ) -> Match:
     """Return a started match of these people, the first of them its opener; `bot` is a bot."""
-    opener = player(names[0], now=now)
+    opener, *_others = [player(name, now=now) for name in names if name != "bot"]
     chairs = [
         Chair(bot="greedy") if name == "bot" else Chair(address=ADDRESSES[name])
         for name in names[1:]
@@ -114,6 +124,29 @@ def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str =
         f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n"
     )
     return reply.as_bytes()
+
+
+def by_link(app: Flask, message: EmailMessage, nth: int) -> None:
+    """Open a move's link and press its button, as a browser does."""
+    links = move_links(message)
+    path = links[nth % len(links)]
+    client = app.test_client()
+    page = client.get(path)
+    assert page.status_code == 200
+    assert client.post(path).status_code == 200
+
+
+def by_number(listener: Listener, message: EmailMessage, nth: int) -> None:
+    """Reply with a number from the list, through the server's own SMTP listener."""
+    number = nth % len(move_links(message)) + 1
+    by_words(listener, message, f"{number}")
+
+
+def by_words(listener: Listener, message: EmailMessage, text: str) -> None:
+    """Reply with these words, through the server's own SMTP listener."""
+    raw = reply_to(message, text, sender=str(message["To"]))
+    with smtplib.SMTP("127.0.0.1", listener.port) as relay:
+        relay.sendmail("ann@players.example", [str(message["Reply-To"])], raw)
 
 
 def run_worker(now: datetime) -> None:

@@ -81,8 +81,9 @@ def _view(game: Game[Any, Any, Any], view: View) -> Iterator[str]:
         yield f"    hint: {english(hint)}"
     for move in game.moves(view):
         preview = game.preview(view, move)
+        points = "" if preview.points is None else f" {preview.points:+d}"
         effects = "; ".join(english(effect) for effect in preview.effects)
-        line = f"    {game.format(move)}: {english(preview.place)} {preview.points:+d} {effects}"
+        line = f"    {game.format(move)}: {english(preview.place)}{points} {effects}"
         yield line.rstrip()
 
 

@@ -19,4 +19,4 @@ class Greedy(Bot):
 
     def choose(self, game: Game[Any, Any, Any], view: View) -> Any:
         """Return the first of the moves that score most."""
-        return max(game.moves(view), key=lambda move: game.preview(view, move).points)
+        return max(game.moves(view), key=lambda move: game.preview(view, move).points or 0)

@@ -15,7 +15,7 @@ from pbem.links import Links
 from pbem.models import Letter, Match
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Telling, last_own, tell, told
+from pbem.telling import Telling, last_own, tell
 from pbem.tokens import Named
 
 MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
@@ -92,8 +92,13 @@ def stands(letter: Letter, table: Table) -> Content:
 
 
 def receipt(letter: Letter, table: Table) -> Content:
-    """Return what a move by mail did, with the new table."""
-    return _showing(letter, table)
+    """Return what a move by mail did; the new table, or the next moves if there are any."""
+    turn, moved = letter.turn, letter.about["moved"]
+    assert turn is not None, "it is about a turn"
+    is_asking = turn.ply >= moved
+    content = (_asking if is_asking else _showing)(letter, table, since=moved - 1)
+    content.values["is_asking"] = is_asking
+    return content
 
 
 def house_played(letter: Letter, table: Table) -> Content:
@@ -106,7 +111,7 @@ def game_over(letter: Letter, table: Table) -> Content:
     match, seat = table.match, letter.seat
     assert seat is not None, "it is for a seat"
     # Who made the last move hears of it too: it is how the game ended.
-    since = min(last_own(table, seat.number), max(table.ply - 1, 0))
+    since = table.ply - 1 if last_own(table, seat.number) == table.ply else None
     telling = tell(table, seat.number, since=since)
     values = _table_values(letter, telling) | {
         "winners": [telling.table.names[number - 1] for number in match.winners or ()],
@@ -174,11 +179,11 @@ def _quoted(words: str) -> str:
     return f"‹{words[:MOST_QUOTED]}›".replace(" ", "\u00a0")
 
 
-def _asking(letter: Letter, table: Table) -> Content:
+def _asking(letter: Letter, table: Table, *, since: int | None = None) -> Content:
     """Return a letter with the table, the hand and every legal move as a link."""
     turn, links = letter.turn, Links()
     assert turn is not None, "it is about a turn"
-    telling = tell(table, turn.seat)
+    telling = tell(table, turn.seat, since=since)
     values = _table_values(letter, telling) | {
         "deadline": words.moment(turn.deadline, letter.zone),
         "links": {choice.n: links.move(turn, choice.n) for choice in telling.choices},
@@ -191,14 +196,13 @@ def _asking(letter: Letter, table: Table) -> Content:
     return Content(values, pictures, (Named.TURN, turn.id))
 
 
-def _showing(letter: Letter, table: Table) -> Content:
+def _showing(letter: Letter, table: Table, *, since: int | None = None) -> Content:
     """Return a letter with the table after the ply it tells about, and no moves."""
-    turn, seat, ply = letter.turn, letter.seat, table.ply
+    turn, seat = letter.turn, letter.seat
     assert turn is not None, "it is about a turn"
     assert seat is not None, "it is for a seat"
-    telling = tell(table, seat.number, since=max(ply - 1, 0))
+    telling = tell(table, seat.number, since=table.ply - 1 if since is None else since)
     values = _table_values(letter, telling) | {
-        "lines": told(table, ply, seat.number) if ply else (),
         "seat_url": Links().seat(seat),
     }
     return Content(values, {"table": values["picture"]}, (Named.TURN, turn.id))

@@ -11,7 +11,10 @@ from pbem.models.base import Id, Instant, Model
 
 
 class Player(Model):
-    """A person who plays. ``sign_ins`` makes a sign-in link good for one use."""
+    """A person who plays. ``sign_ins`` makes a sign-in link good for one use.
+
+    With ``plays_forced`` a move without a choice is made for them, without asking.
+    """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     address: Mapped[str] = mapped_column(String(320), unique=True)
@@ -19,4 +22,5 @@ class Player(Model):
     language: Mapped[str] = mapped_column(String(5))
     zone: Mapped[str] = mapped_column(String(64))
     sign_ins: Mapped[int] = mapped_column(default=0)
+    plays_forced: Mapped[bool] = mapped_column(default=True)
     created_at: Mapped[datetime] = mapped_column(Instant)

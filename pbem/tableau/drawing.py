@@ -19,13 +19,16 @@ HAND_WIDTH: Final = 56  # a card of the hand, in CSS pixels
 HAND_HEIGHT: Final = 80
 
 
-def svg(layout: Layout, *, say: Say, title: str) -> str:
-    """Return the layout as a complete <svg> element; the title says the picture in words."""
+def svg(layout: Layout, *, say: Say, title: str, prefix: str = "") -> str:
+    """Return the layout as a complete <svg> element; the title says the picture in words.
+
+    Its ids begin with the prefix.
+    """
     drawn = plan(layout, say)
     pieces = dict.fromkeys(piece for spot in drawn.spots for piece in spot.pieces)
-    defined = "".join(f'<g id="{piece}">{art(piece)}</g>' for piece in pieces)
+    defined = "".join(f'<g id="{prefix}{piece}">{art(piece)}</g>' for piece in pieces)
     ground = f'<rect width="100%" height="100%" rx="14" fill="{GROUND}"/>'
-    body = "".join((*map(_spot, drawn.spots), *map(_words, drawn.words)))
+    body = "".join((*(_spot(spot, prefix) for spot in drawn.spots), *map(_words, drawn.words)))
     return f"{_opening(drawn, title)}<defs>{defined}</defs>{ground}{body}</svg>"
 
 
@@ -58,10 +61,10 @@ def _opening(drawn: Plan, title: str) -> str:
     )
 
 
-def _spot(spot: Spot) -> str:
+def _spot(spot: Spot, prefix: str) -> str:
     turn = " rotate(90)" if spot.turned else ""
     place = f"translate({spot.x:.6g} {spot.y:.6g}){turn}"
-    return "".join(f'<use href="#{piece}" transform="{place}"/>' for piece in spot.pieces)
+    return "".join(f'<use href="#{prefix}{piece}" transform="{place}"/>' for piece in spot.pieces)
 
 
 def _words(words: Words) -> str:

@@ -10,6 +10,9 @@ from engine.game import Layout, Phrase
 from pbem.tableau import svg
 
 
-def drawn(layout: Layout, *, say: Callable[[Phrase], str], title: str) -> Markup:
-    """Return a table's drawing, ready for a page; the drawing escapes what it is told."""
-    return Markup(svg(layout, say=say, title=title))  # noqa: S704
+def drawn(layout: Layout, *, say: Callable[[Phrase], str], title: str, prefix: str = "") -> Markup:
+    """Return a table's drawing, ready for a page; the drawing escapes what it is told.
+
+    A page with several drawings gives each its own prefix.
+    """
+    return Markup(svg(layout, say=say, title=title, prefix=prefix))  # noqa: S704

@@ -55,7 +55,7 @@ def download(code: str) -> Response:
 
 def _history(match: Match, ply: int, *, is_now: bool) -> str:
     table = load(match, ply=ply)
-    told = telling.tell(table, None, since=max(ply - 1, 0))
+    told = telling.tell(table, None, since=ply - 1)
     return render_template(
         "web/table.html",
         match=match,

@@ -1,15 +1,20 @@
-"""The rules of each game, in the reader's language."""
+"""The rules of each game, in the reader's language, with examples that the engine draws."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
-from flask import Blueprint, abort, current_app, render_template
+from flask import Blueprint, abort, render_template
 from flask_babel import get_locale
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 
 from engine import GAMES
+from pbem import words
+from pbem.examples import NAMES, example, folder
+from pbem.web.drawing import drawn
 
 pages = Blueprint("rules", __name__)
 
@@ -19,8 +24,20 @@ def rules(game_name: str) -> str:
     """Show the rules of a game."""
     if game_name not in GAMES:
         abort(404)
-    folder = Path(current_app.root_path, current_app.template_folder or "") / "games"
-    text = (folder / f"{game_name}.{get_locale()}.md").read_text(encoding="utf-8")
+    text = (folder() / f"{game_name}.{get_locale()}.md").read_text(encoding="utf-8")
+    markdown = MarkdownIt("js-default")
+    markdown.add_render_rule("fence", _fence)
     # Our own pages, and the renderer lets no HTML through.
-    body = Markup(MarkdownIt("js-default").render(text))  # noqa: S704
+    body = Markup(markdown.render(text, {"game_name": game_name}))  # noqa: S704
     return render_template("web/rules.html", game=GAMES[game_name], body=body)
+
+
+def _fence(
+    _renderer: object, tokens: Sequence[Token], at: int, _options: object, env: dict[str, Any]
+) -> str:
+    """Return the figure of an example; our pages have no other fences."""
+    name = tokens[at].content.strip()
+    shown = example(env["game_name"], name)
+    title = " ".join(shown.lines)
+    picture = drawn(shown.layout, say=words.speaker(NAMES), title=title, prefix=f"{name}-")
+    return render_template("web/example.html", picture=picture, lines=shown.lines)

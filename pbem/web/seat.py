@@ -118,6 +118,8 @@ def make_move(token: str) -> Response:
         receipt = play.make_move(turn.id, text, by="link", now=datetime.now(UTC))
     except (StaleMove, TurnOver, MatchOver):
         return _what_stands(turn, n, status=409)
+    if receipt.again is not None:
+        return _seat_page(play.seat_of(turn), since=receipt.move.ply - 1)
     return _done_page(receipt)
 
 
@@ -170,27 +172,25 @@ def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
 
 
 def _done_page(receipt: play.Receipt) -> Response:
-    table = load(receipt.match, ply=receipt.move.ply)
-    seat = table.seat(receipt.move.seat)
+    table = load(receipt.match)
     told = telling.tell(table, receipt.move.seat, since=receipt.move.ply - 1)
     return _page(
         "web/done.html",
         match=receipt.match,
         telling=told,
-        lines=telling.told(table, receipt.move.ply, receipt.move.seat),
         repeated=receipt.repeated,
-        again=receipt.again,
         picture=drawn(told.layout, say=told.say, title=told.board),
-        seat_url=Links().seat(seat),
+        seat_url=Links().seat(table.seat(receipt.move.seat)),
     )
 
 
-def _seat_page(seat: Seat) -> Response:
+def _seat_page(seat: Seat, *, since: int | None = None) -> Response:
+    """Show a seat; ``since`` the ply before its own move, if it has moved just now."""
     match = seat.match
     if seat.number is None:
         return _waiting_page(seat, {})
     table = load(match)
-    told = telling.tell(table, seat.number)
+    told = telling.tell(table, seat.number, since=since)
     turn = play.open_turn(match, seat.number)
     links = Links()
     return _page(
@@ -199,6 +199,7 @@ def _seat_page(seat: Seat) -> Response:
         seat=seat,
         telling=told,
         turn=turn,
+        has_moved=since is not None,
         zone=seat.player.zone if seat.player else settings().zone,
         links={} if turn is None else {c.n: links.move(turn, c.n) for c in told.choices},
         picture=drawn(told.layout, say=told.say, title=told.board),

@@ -166,11 +166,11 @@ def test_previews_say_what_is_certain():
     view = BISQUE.view(table, 3)
     effect = say("%(seat)s wins it", seat=2)
     move = BISQUE.canonical(view, "play 2MK")
-    assert BISQUE.preview(view, move) == Preview(card[2], say("to the trick"), 0, (effect,))
+    assert BISQUE.preview(view, move) == Preview(card[2], say("to the trick"), None, (effect,))
     first = bisque("5SW AM", "", "")
     view = BISQUE.view(first, 1)
     move = BISQUE.canonical(view, "aim 5SW")
-    assert BISQUE.preview(view, move) == Preview(card[0], say("as your objective"), 0)
+    assert BISQUE.preview(view, move) == Preview(card[0], say("as your objective"), None)
 
 
 @pytest.mark.parametrize(

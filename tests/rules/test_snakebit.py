@@ -153,13 +153,15 @@ def test_previews_say_what_is_certain():
     table = snakebit("5SW 2WL", "6SY 9MS", "8YK 3LY", flip="AM CK")
     view = SNAKEBIT.view(table, 1)
     lead = SNAKEBIT.canonical(view, "5SW suns")
-    assert SNAKEBIT.preview(view, lead) == Preview(CARDS["5SW"], say("naming %(suit)s", suit=S), 0)
+    named = say("naming %(suit)s", suit=S)
+    assert SNAKEBIT.preview(view, lead) == Preview(CARDS["5SW"], named, None)
     after, _ = played(SNAKEBIT, table, "5SW suns", "6SY")
     view = SNAKEBIT.view(after, 3)
     follow = SNAKEBIT.canonical(view, "8YK")
     bite = count(1, "%(n)s cursed card in it", "%(n)s cursed cards in it")
     effects = (say("%(seat)s wins it", seat=2), bite)
-    assert SNAKEBIT.preview(view, follow) == Preview(CARDS["8YK"], say("to the trick"), 0, effects)
+    there = say("to the trick")
+    assert SNAKEBIT.preview(view, follow) == Preview(CARDS["8YK"], there, None, effects)
 
 
 def test_the_preview_of_the_last_card_counts_the_hand():

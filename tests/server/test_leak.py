@@ -64,7 +64,8 @@ def test_so_it_is_with_every_option_and_every_kind_of_letter(app, now, name) -> 
             break
         if nth % 8 == 7:
             tell_all(match, turn, now)
-            for letter in db.session.query(Letter).filter_by(turn_id=turn.id):
+            turns = (turn.id, match.moves[-1].turn_id)
+            for letter in db.session.query(Letter).filter(Letter.turn_id.in_(turns)):
                 check_redeals(letter, chance)
         text = play.choose_for(turn.id, "random")
         play.make_move(turn.id, text, by=chance.choice(("reply", "timeout")), now=now)
@@ -94,7 +95,9 @@ def tell_all(match: Match, turn: Turn, now) -> None:
         asked = db.session.get_one(Turn, turn.id)
         post.reminder(asked, seat, now=now)
         post.not_done(asked, seat, {"why": "unreadable", "line": "hm"}, now=now)
-        post.receipt(table, asked, now=now)
+        post.receipt(table, asked, match.moves[-1], asked, now=now)
+        last = db.session.get_one(Turn, match.moves[-1].turn_id)
+        post.receipt(table, last, match.moves[-1], None, now=now)
         post.house_played(table, asked, now=now)
         post.stands(asked, seat, now=now)
 

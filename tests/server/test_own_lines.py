@@ -94,11 +94,15 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
             post.not_done(asked, seat, illegal, now=now)
             readings = [table.game.format(m) for m in table.game.moves(table.view(turn.seat))]
             post.not_done(asked, seat, {"why": "ambiguous", "readings": readings}, now=now)
-            post.receipt(table, asked, now=now)
+            for move in match.moves[-1:]:
+                post.receipt(table, asked, move, asked, now=now)
+                last = db.session.get_one(Turn, move.turn_id)
+                post.receipt(table, last, move, None, now=now)
             post.house_played(table, asked, now=now)
             post.stands(asked, seat, now=now)
         command = reply.turn_commands(table.game, table.view(turn.seat))
-        for letter in db.session.query(Letter).filter_by(turn_id=turn.id):
+        turns = [turn.id, *(move.turn_id for move in match.moves[-1:])]
+        for letter in db.session.query(Letter).filter(Letter.turn_id.in_(turns)):
             wrong = {line for line in lines(letter, language, table) if reads(line, command)}
             # The player's own words stand in one of them, between marks.
             assert wrong == set()

@@ -21,8 +21,9 @@ from flask import g
 from sqlalchemy import func, select
 
 from engine import GAMES
+from engine.errors import IllegalMove
 from engine.record import loads, verify
-from pbem import lobby, play
+from pbem import examples, lobby, play
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.models import Letter, Match, Move, Player, Seat, Turn
@@ -359,6 +360,27 @@ def test_the_rules_can_be_read_in_both_languages(client, app, name, language) ->
     assert page.text.count("<h2>") >= 4
     assert f'<html lang="{language}">' in page.text
     assert client.get("/rules/chess").status_code == 404
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("name", list(GAMES))
+def test_the_rules_show_every_example_played_and_drawn(client, app, name, language) -> None:
+    page = client.get(f"/rules/{name}", headers={"Accept-Language": language}).text
+    given = examples.examples(name)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert {found.split("-")[0] for found in ids if "-" in found} == set(given)
+    assert page.count('<figure class="table">') == len(given)
+    for example in given.values():
+        code = example["moves"][-1].removeprefix("pot ").removeprefix("play ")[:3].strip()
+        assert f"({code})" in page, "the last move is told"
+
+
+def test_an_example_that_the_rules_forbid_is_no_picture(app, monkeypatch) -> None:
+    stale = {"old": {"deal": "biscuit 0", "seats": 2, "moves": ["EX left"]}}
+    monkeypatch.setattr(examples, "examples", lambda _name: stale)
+    with pytest.raises(IllegalMove):
+        examples.example("biscuit", "old")
 
 
 def test_a_bug_is_told_by_a_number_and_shows_nothing_inside(client, app, match) -> None:
