@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check fix golden catalogs screens clean
+.PHONY: help demo test torture check fix golden catalogs screens clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -22,6 +22,9 @@ demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
 
 test: $(VENV)/tests ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
+
+torture: $(VENV)/tests ## play 200 games over 60 days with a made-up clock; takes half an hour
+	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .

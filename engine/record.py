@@ -158,7 +158,7 @@ def _check_end(record: Record, outcome: Outcome | None) -> None:
         raise BadRecord(f"ended: {record.ended!r}, but after the last ply the match goes on")
     if record.ended != outcome.reason:
         raise BadRecord(f"ended: it is {outcome.reason!r}, not {record.ended!r}")
-    _check_winners(record, _best(outcome.scores, record.resigned))
+    _check_winners(record, best(outcome.scores, record.resigned))
 
 
 def _check_winners(record: Record, winners: tuple[Seat, ...]) -> None:
@@ -170,11 +170,11 @@ def _check_winners(record: Record, winners: tuple[Seat, ...]) -> None:
 def _standing(record: Record) -> tuple[Seat, ...]:
     if record.ended == "resigned" and (len(record.names) != 2 or len(record.resigned) != 1):
         raise BadRecord("ended: 'resigned' is for two seats, one of them marked resigned")
-    return _best(record.scores, record.resigned)
+    return best(record.scores, record.resigned)
 
 
-def _best(scores: Scores, resigned: frozenset[Seat]) -> tuple[Seat, ...]:
-    """Return the winners: the best scores among the seats that did not resign."""
+def best(scores: Scores, resigned: frozenset[Seat]) -> tuple[Seat, ...]:
+    """Return the winners: those with the best scores among the seats that did not resign."""
     kept = [seat for seat in range(1, len(scores) + 1) if seat not in resigned]
     # Everybody gone: nobody is placed before the others for it.
     kept = kept or list(range(1, len(scores) + 1))

@@ -93,6 +93,7 @@ def _add_words(app: Flask) -> None:
         card_title=words.card_title,
         total=words.total,
         moment=words.moment,
+        span=words.span,
         wrap=words.wrap,
     )
     app.jinja_env.globals.update(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from sqlalchemy import exists, select
 
@@ -12,17 +14,22 @@ from pbem.ext import db
 from pbem.models import Letter, LetterState, Match, Status, Turn
 from pbem.table import Table, load, record
 
+# Mail that waits may hold the clock for a while after the grace, but not for so long.
+LONG_PAST: Final = timedelta(days=1)
 
-def wrongs() -> Iterator[str]:
+
+def wrongs(*, now: datetime | None = None) -> Iterator[str]:
     """Yield a line for each thing that is not as promised; nothing is changed."""
-    matches = select(Match).where(Match.status.in_((Status.RUNNING, Status.OVER)))
-    for match in db.session.scalars(matches.order_by(Match.id)):
-        for wrong in _wrongs_of(match):
+    now = now or datetime.now(UTC)
+    started = select(Match.id).where(Match.status.in_((Status.RUNNING, Status.OVER)))
+    for match_id in db.session.scalars(started.order_by(Match.id)).all():
+        match = db.session.get_one(Match, match_id)
+        for wrong in _wrongs_of(match, now=now):
             yield f"{match.game} {match.code}: {wrong}"
         db.session.expunge_all()
 
 
-def _wrongs_of(match: Match) -> Iterator[str]:
+def _wrongs_of(match: Match, *, now: datetime) -> Iterator[str]:
     try:
         table = load(match)
     except RulesError as error:
@@ -36,7 +43,7 @@ def _wrongs_of(match: Match) -> Iterator[str]:
     if match.status == Status.OVER:
         yield from _wrongs_at_end(match)
     else:
-        yield from _wrongs_of_turns(match, table)
+        yield from _wrongs_of_turns(match, table, now=now)
 
 
 def _wrongs_at_end(match: Match) -> Iterator[str]:
@@ -48,14 +55,22 @@ def _wrongs_at_end(match: Match) -> Iterator[str]:
         yield "it is over and still asks somebody"
 
 
-def _wrongs_of_turns(match: Match, table: Table) -> Iterator[str]:
+def _wrongs_of_turns(match: Match, table: Table, *, now: datetime) -> Iterator[str]:
     asked = {turn.seat for turn in _open_turns(match)}
     wanted = set(table.game.to_move(table.state))
     if asked != wanted:
         yield f"it asks the seats {sorted(asked)}, and {sorted(wanted)} are to move"
     for turn in _open_turns(match):
-        if table.seat(turn.seat).player_id is not None and not _is_told(turn):
+        seat = table.seat(turn.seat)
+        if seat.player is None or not seat.is_asked_by_mail:
+            continue
+        if seat.player.digest_at is None and not _is_told(turn):
             yield f"seat {turn.seat} is to move and has no letter"
+        if turn.deadline <= turn.opened_at:
+            yield f"seat {turn.seat} is to move and has no deadline"
+        if turn.deadline + LONG_PAST < now and match.paused_at is None:
+            since = f"{turn.deadline:%Y-%m-%d %H:%MZ}"
+            yield f"seat {turn.seat} is late since {since} and nothing is done"
 
 
 def _is_told(turn: Turn) -> bool:

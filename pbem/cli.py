@@ -23,6 +23,7 @@ COMMANDS = {
     "inbox": ("pbem.commands.inbox", "take one mail from standard input, for a mail server's pipe"),
     "audit": ("pbem.commands.audit", "replay every running game and check the promises"),
     "doctor": ("pbem.commands.doctor", "check the settings, the database and the ways of the mail"),
+    "matches": ("pbem.commands.matches", "list what waits and for whom; --late only what is late"),
     "db": ("pbem.commands.db", "bring the database to the code's version"),
 }
 

@@ -57,5 +57,21 @@ class BadPhrase(PbemError):
     """a phrase has at most 100 characters, on one line"""
 
 
+class BadTime(PbemError):
+    """a time is written as hours and minutes, as 22:00"""
+
+
+class BadAbsence(PbemError):
+    """an absence has a first and a last day, written as 2026-12-24"""
+
+
+class BadChoice(PbemError):
+    """that is not one of the choices"""
+
+
+class NotYours(PbemError):
+    """that is not yours to do at this table"""
+
+
 class BadZone(PbemError):
     """that time zone is unknown; write it as Europe/Paris"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pbem.ext import settings, tokens
-from pbem.models import Match, Seat, Turn
+from pbem.models import Match, Player, Proposal, Seat, Turn
 from pbem.tokens import Named
 
 
@@ -35,6 +35,18 @@ class Links:
     def move(self, turn: Turn, n: int) -> str:
         """Return the link to the n-th move of a turn."""
         return f"{self._base}/m/{self._tokens.link('move', turn.id, n)}"
+
+    def you(self, player: Player) -> str:
+        """Return a player's own page: their times, absences, and "I am back"."""
+        return f"{self._base}/y/{self._tokens.link('you', player.id)}"
+
+    def feed(self, player: Player) -> str:
+        """Return a player's private calendar of deadlines."""
+        return f"{self._base}/c/{self._tokens.link('feed', player.id)}.ics"
+
+    def yes(self, proposed: Proposal, seat: Seat) -> str:
+        """Return the link by which a seat agrees to a proposal."""
+        return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id)}"
 
     def match(self, match: Match) -> str:
         """Return a table's page; it may be shared and holds no token."""

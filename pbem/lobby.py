@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,6 +19,7 @@ from pbem import deadlines, play, post
 from pbem.config import LANGUAGES
 from pbem.errors import (
     BadAddress,
+    BadChoice,
     BadPace,
     BadPhrase,
     BadSeats,
@@ -28,9 +29,10 @@ from pbem.errors import (
     TableClosed,
 )
 from pbem.ext import db, settings, writing
-from pbem.models import Match, Player, Seat, Status
+from pbem.models import Match, Player, Policy, Seat, Status
 
 MOST_NAME: Final = 40  # characters
+WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(
     r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
@@ -67,6 +69,9 @@ def open_table(
     options: Mapping[str, object],
     *,
     pace_hours: int = deadlines.DEFAULT_PACE,
+    bank_hours: int = deadlines.DEFAULT_BANK,
+    weekends: bool = False,
+    policy: str = Policy.HOUSE,
     draws_seats: bool = False,
     phrase: str = "",
     now: datetime,
@@ -79,6 +84,10 @@ def open_table(
     checked = game.check_options(1 + len(chairs), options)
     if not deadlines.LEAST_PACE <= pace_hours <= deadlines.MOST_PACE:
         raise BadPace
+    if not 0 <= bank_hours <= deadlines.MOST_PACE:
+        raise BadPace(N_("the bank for late moves is a whole number of hours, from 0 to 720"))
+    if policy not in list(Policy):
+        raise BadChoice
     wanted = [_checked_chair(chair) for chair in chairs]
     invited = [chair.address for chair in wanted if chair.address]
     if len({opener.address, *invited}) != 1 + len(invited):
@@ -94,6 +103,9 @@ def open_table(
             server_key=server_key,
             commitment=deal.commitment(server_key),
             pace_hours=pace_hours,
+            bank_hours=bank_hours,
+            weekends=weekends,
+            policy=policy,
             opened_at=now,
         )
         match.seats.append(_opener_seat(opener, _phrase(phrase), now=now))
@@ -115,14 +127,14 @@ def sit(
     Sitting down twice changes nothing. Raises TableClosed, SeatTaken, SeatedAlready,
     BadPhrase or BadZone.
     """
-    phrase, zone = _phrase(phrase), _zone(zone)
+    phrase, zone = _phrase(phrase), clean_zone(zone)
     with writing():
         seat = _locked(seat_id)
         if seat.player is not None and seat.player.address == seat.invited:
             return seat.match, seat.player
-        if seat.match.status != Status.OPEN:
+        if seat.match.status not in (Status.OPEN, Status.RUNNING):
             raise TableClosed
-        if seat.is_filled or seat.invited is None:
+        if not seat.is_vacant or seat.invited is None:
             raise SeatTaken
         player = find_player(seat.invited) or new_player(
             seat.invited, name=name, language=language, zone=zone, now=now
@@ -185,12 +197,26 @@ def decline(seat_id: int, *, now: datetime) -> Match:
     """
     with writing():
         seat = _locked(seat_id)
-        if seat.is_filled:
+        if not seat.is_vacant:
             raise SeatTaken(N_("you sit at this table already, so there is nothing to decline"))
         if seat.invited is not None:
             post.declined(seat.match, seat.invited, now=now)
             seat.invited = None
         return seat.match
+
+
+def expire(match_id: int, *, now: datetime) -> bool:
+    """Close a table that never filled, and tell who sits or was invited there.
+
+    Returns False if it has started or was closed before.
+    """
+    with writing():
+        match = _locked_match(match_id)
+        if match.status != Status.OPEN or match.opened_at + WAITS > now:
+            return False
+        match.status = Status.CANCELLED
+        post.notice(match, "cancelled", {}, now=now)
+        return True
 
 
 def find_player(address: str) -> Player | None:
@@ -204,7 +230,7 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
         address=address,
         name=clean_name(name) or clean_name(address.split("@", maxsplit=1)[0]),
         language=language if language in LANGUAGES else settings().language,
-        zone=_zone(zone),
+        zone=clean_zone(zone),
         created_at=now,
     )
     db.session.add(player)
@@ -279,7 +305,8 @@ def _phrase(text: str) -> str:
         raise BadPhrase from None
 
 
-def _zone(text: str) -> str:
+def clean_zone(text: str) -> str:
+    """Return a time zone's name; raises BadZone."""
     try:
         return ZoneInfo(text).key
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -309,19 +336,24 @@ def _locked_match(match_id: int) -> Match:
 
 
 def _free_seat(match: Match) -> Seat:
-    if match.status != Status.OPEN:
+    if match.status not in (Status.OPEN, Status.RUNNING):
         raise TableClosed
     for seat in match.seats:
-        if not seat.is_filled and seat.invited is None:
+        if seat.invited is None and seat.is_vacant:
             return seat
+    if match.status == Status.RUNNING:
+        raise TableClosed
     raise SeatTaken(N_("all places at this table are taken or reserved"))
 
 
 def _take(seat: Seat, player: Player, phrase: str, *, name: str, now: datetime) -> None:
     if any(other.player_id == player.id for other in seat.match.seats):
         raise SeatedAlready
-    seat.player = player
-    seat.name = clean_name(name) or player.name
+    name = clean_name(name) or player.name
+    if seat.match.status == Status.RUNNING:
+        play.take_over(seat, player, name, now=now)
+        return
+    seat.player, seat.name = player, name
     seat.phrase, seat.phrase_at = phrase, now
     seat.joined_at = now
 

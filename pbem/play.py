@@ -8,24 +8,28 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import func, select, update
 
 from engine import deal
 from engine.bots import BOTS
 from engine.errors import RulesError
-from engine.game import Outcome
-from pbem import deadlines, post
+from engine.game import Scores
+from engine.record import best
+from pbem import clocks, deadlines, post
+from pbem.clocks import seat_of
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
-from pbem.models import Match, Move, Note, Seat, Status, Turn
+from pbem.models import Match, Move, Note, Player, Policy, Seat, Status, Turn
 from pbem.table import Table, in_joining_order, load
 
 _log = logging.getLogger(__name__)
 
 # Plays for whoever lets their time run out.
-HOUSE = "greedy"
+HOUSE: Final = "greedy"
+# After so many turns in a row whose time ran out the house keeps the seat.
+MOST_MISSES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,14 @@ def start(match: Match, *, now: datetime) -> None:
         order = deal.draw_seats(match.server_key, match.code, phrases)
     for number, joiner in enumerate(order, 1):
         joined[joiner].number = number
+        joined[joiner].bank_left = int(match.bank.total_seconds())
     match.status = Status.RUNNING
     match.started_at = now
     table = load(match)
     match.scores = list(table.scores)
     table, asked = _settle(table, now=now)
     for turn in asked:
-        post.your_turn(table, turn, now=now)
+        post.your_turn(table.seat(turn.seat), turn, now=now)
 
 
 def make_move(
@@ -102,7 +107,7 @@ def choose_for(turn_id: int, bot: str) -> str | None:
 
 
 def time_out(turn_id: int, *, now: datetime) -> bool:
-    """Let the house move for a seat whose time and grace are over.
+    """Do what the table's opener chose for a seat whose time and grace are over.
 
     Returns False, with nothing changed, if the move came first or the deadline moved.
     """
@@ -111,7 +116,30 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
         return False
     with writing():
         turn = _locked(turn_id)
-        if turn.closed_at is not None or not deadlines.is_out_of_time(turn.deadline, now):
+        is_out = deadlines.is_out_of_time(turn.deadline, now)
+        if turn.closed_at is not None or turn.match.paused_at is not None or not is_out:
+            return False
+        seat = seat_of(turn)
+        if turn.match.policy == Policy.STOP:
+            stop(turn.match, "stopped", now=now)
+            return True
+        table = load(turn.match)
+        _miss(seat, now=now)
+        move = table.game.canonical(table.view(turn.seat), text)
+        receipt = _play(table, turn, move, by="timeout", now=now)
+        post.house_played(turn, seat, receipt.move, now=now)
+        return True
+
+
+def house_plays(turn_id: int, *, now: datetime) -> bool:
+    """Let the house move at once for a seat that it keeps; False if that is not so any more."""
+    text = choose_for(turn_id, HOUSE)
+    if text is None:
+        return False
+    with writing():
+        turn = _locked(turn_id)
+        seat = seat_of(turn)
+        if turn.closed_at is not None or not (seat.is_kept or seat.resigned):
             return False
         table = load(turn.match)
         move = table.game.canonical(table.view(turn.seat), text)
@@ -119,11 +147,45 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
         return True
 
 
-def seat_of(turn: Turn) -> Seat:
-    """Return the seat that a turn asks."""
-    return db.session.scalars(
-        select(Seat).where(Seat.match_id == turn.match_id, Seat.number == turn.seat)
-    ).one()
+def stop(match: Match, ended: str, *, now: datetime) -> None:
+    """End a running match as it stands. The caller holds the transaction and the lock."""
+    table = load(match)
+    for turn in clocks.open_turns(match=match):
+        turn.closed_at = now
+        post.drop_notices(turn)
+    _end(table, table.scores, ended, now=now)
+
+
+def come_back(seat: Seat, *, now: datetime) -> None:
+    """Give a seat that the house keeps back to its player. The caller holds the transaction."""
+    if not seat.is_kept or seat.resigned or seat.match.status != Status.RUNNING:
+        return
+    seat.is_kept = seat.is_free = False
+    seat.misses = 0
+    post.notice(seat.match, "back", {"name": seat.name}, but=seat, now=now)
+    turn = open_turn(seat.match, seat.number or 0)
+    if turn is not None:
+        clocks.restart(turn, now=now)
+        post.your_turn(seat, turn, now=now)
+
+
+def take_over(seat: Seat, player: Player, name: str, *, now: datetime) -> None:
+    """Seat somebody else at a free seat of a running match. The caller holds the transaction."""
+    seat.player, seat.name = player, name
+    seat.taken_over, seat.is_kept, seat.is_free, seat.misses = True, False, False, 0
+    seat.bank_left = int(seat.match.bank.total_seconds())
+    seat.held_at = None
+    post.notice(seat.match, "taken_over", {"name": name}, but=seat, now=now)
+    turn = open_turn(seat.match, seat.number or 0)
+    if turn is not None:
+        clocks.restart(turn, now=now)
+        post.your_turn(seat, turn, now=now)
+
+
+def lock(match: Match) -> None:
+    """Hold a match's row, so that nothing else changes it until the transaction ends."""
+    db.session.execute(select(Match.id).where(Match.id == match.id).with_for_update())
+    db.session.refresh(match)
 
 
 def open_turn(match: Match, number: int) -> Turn | None:
@@ -151,9 +213,9 @@ def close_note(
 
 def _locked(turn_id: int) -> Turn:
     turn = db.session.get_one(Turn, turn_id)
-    db.session.execute(select(Match.id).where(Match.id == turn.match_id).with_for_update())
+    lock(turn.match)
     db.session.refresh(turn)
-    db.session.refresh(turn.match)
+    db.session.refresh(seat_of(turn))
     return turn
 
 
@@ -180,16 +242,16 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     again = next((other for other in asked if other.seat == turn.seat), None)
     if by == "reply":
         post.receipt(settled, turn, row, again, now=now)
-    if by == "timeout":
-        post.house_played(moved, turn, now=now)
-    if settled.outcome is not None:
-        _end(settled, settled.outcome, now=now)
+    outcome = settled.outcome
+    if outcome is not None:
+        _end(settled, outcome.scores, outcome.reason, now=now)
     for other in asked:
+        seat = settled.seat(other.seat)
         if other is not again or by not in ("link", "reply"):
-            post.your_turn(settled, other, now=now)
+            post.your_turn(seat, other, now=now)
         elif by == "link":
             # The page shows them the next moves; the letter is for who went away from it.
-            post.your_turn(settled, other, now=now, due_at=now + deadlines.LEAD_ON)
+            post.your_turn(seat, other, now=now, due_at=now + deadlines.LEAD_ON)
     return Receipt(table.match, row, repeated=False, again=again)
 
 
@@ -204,7 +266,11 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
     if len(closed) != 1:
         raise StaleMove
     after = table.after(turn.seat, move)
-    match = table.match
+    match, seat = table.match, table.seat(turn.seat)
+    if by in ("link", "reply"):
+        seat.bank_left = clocks.bank_after_move(turn, seat, now=now)
+        seat.misses = 0
+        come_back(seat, now=now)
     match.ply = after.ply
     match.scores = list(after.scores)
     row = Move(
@@ -232,7 +298,7 @@ def _settle(table: Table, *, now: datetime) -> tuple[Table, list[Turn]]:
     asked: list[Turn] = []
     while True:
         asked += [
-            _ask(table.match, number, now=now)
+            _ask(table, number, now=now)
             for number in sorted(table.game.to_move(table.state))
             if open_turn(table.match, number) is None
         ]
@@ -251,7 +317,8 @@ def _is_forced(table: Table, turn: Turn) -> bool:
     return len(table.game.legal_moves(table.state, turn.seat)) == 1
 
 
-def _ask(match: Match, number: int, *, now: datetime) -> Turn:
+def _ask(table: Table, number: int, *, now: datetime) -> Turn:
+    match, seat = table.match, table.seat(number)
     asked = select(func.count()).where(Turn.match_id == match.id, Turn.seat == number)
     turn = Turn(
         match=match,
@@ -259,17 +326,37 @@ def _ask(match: Match, number: int, *, now: datetime) -> Turn:
         nth=(db.session.scalar(asked) or 0) + 1,
         ply=match.ply,
         opened_at=now,
-        deadline=deadlines.deadline(now, match.pace),
+        deadline=now,
+        extra=0,
+        stops=[],
     )
+    turn.deadline = clocks.due(turn, seat)
     db.session.add(turn)
     db.session.flush()
+    clocks.hold_if_unreachable(turn, seat, now=now)
     return turn
 
 
-def _end(table: Table, outcome: Outcome, *, now: datetime) -> None:
+def _miss(seat: Seat, *, now: datetime) -> None:
+    """Count a turn whose time ran out; after the second in a row the house keeps the seat."""
+    seat.bank_left = 0
+    seat.misses += 1
+    if seat.misses < MOST_MISSES:
+        return
+    seat.is_kept = True
+    what = "kept"
+    if seat.match.policy == Policy.OPEN:
+        seat.is_free, seat.invited = True, None
+        what = "free"
+    post.notice(seat.match, what, {"name": seat.name}, but=seat, now=now)
+
+
+def _end(table: Table, scores: Scores, ended: str, *, now: datetime) -> None:
     match = table.match
+    unplaced = frozenset(seat.number or 0 for seat in table.seats if seat.is_unplaced)
     match.status = Status.OVER
     match.ended_at = now
-    match.ended = outcome.reason
-    match.winners = list(outcome.winners)
+    match.ended = ended
+    match.winners = list(best(scores, unplaced))
+    match.paused_at = None
     post.game_over(table, now=now)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import update
 
 from pbem.ext import db
-from pbem.models import Letter, LetterState, Match, Move, Player, Seat, Turn
+from pbem.models import Letter, LetterState, Match, Move, Player, Proposal, Seat, Turn
 from pbem.table import Table
 
 
-def your_turn(table: Table, turn: Turn, *, now: datetime, due_at: datetime | None = None) -> None:
-    """Tell a seat's player that it is their turn, at once or later."""
-    _tell(table.seat(turn.seat), "your_turn", turn, now=now, due_at=due_at)
+def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None = None) -> None:
+    """Tell a seat's player that it is their turn, at once or later; or leave it to the digest."""
+    player = seat.player
+    if player is None or not seat.is_asked_by_mail or player.digest_at is not None:
+        return
+    about = {}
+    if player.offers_absence:
+        # An automatic answer told that they are away; once is enough to offer it.
+        about, player.offers_absence = {"offers_absence": True}, False
+    _tell(seat, "your_turn", turn, about, now=now, due_at=due_at)
 
 
 def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> None:
@@ -46,9 +54,34 @@ def reminder(turn: Turn, seat: Seat, *, now: datetime) -> None:
     _tell(seat, "reminder", turn, now=now)
 
 
-def house_played(table: Table, turn: Turn, *, now: datetime) -> None:
+def reminders(player: Player, turns: Sequence[Turn], *, now: datetime) -> None:
+    """Remind a player of several open turns in one letter."""
+    _queue("reminders", player, now, about={"turns": [turn.id for turn in turns]})
+
+
+def digest(player: Player, turns: Sequence[Turn], *, now: datetime) -> None:
+    """Mail a player all their open turns of the day in one letter."""
+    _queue("digest", player, now, about={"turns": [turn.id for turn in turns]})
+
+
+def house_played(turn: Turn, seat: Seat, move: Move, *, now: datetime) -> None:
     """Tell a player that time ran out and the house made their move."""
-    _tell(table.seat(turn.seat), "house_played", turn, {"ply": table.ply}, now=now)
+    about = {"ply": move.ply, "is_kept": seat.is_kept}
+    _tell(seat, "house_played", turn, about, now=now)
+
+
+def notice(
+    match: Match, what: str, about: dict[str, Any], *, but: Seat | None = None, now: datetime
+) -> None:
+    """Tell a table's players, but one, what happened beside the game; see contents.notice."""
+    for seat in match.seats:
+        if but is None or seat.id != but.id:
+            _tell(seat, "notice", about={"what": what, **about}, now=now)
+
+
+def proposal(proposed: Proposal, seat: Seat, *, now: datetime) -> None:
+    """Ask a player for their yes to what another player wants."""
+    _tell(seat, "proposal", about={"proposal": proposed.id}, now=now)
 
 
 def game_over(table: Table, *, now: datetime) -> None:
@@ -70,6 +103,7 @@ def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
             seat=seat,
             about={},
             due_at=now,
+            wanted_at=now,
             created_at=now,
         )
     )
@@ -145,6 +179,7 @@ def _queue(
             turn=turn,
             about=about or {},
             due_at=due_at or now,
+            wanted_at=due_at or now,
             created_at=now,
         )
     )

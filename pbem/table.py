@@ -93,7 +93,7 @@ def record(match: Match) -> Record:
         id=match.code,
         options=match.options,
         names=tuple(seat.name or "" for seat in seats),
-        resigned=frozenset(seat.number or 0 for seat in seats if seat.resigned),
+        resigned=frozenset(seat.number or 0 for seat in seats if seat.is_unplaced),
         seating=tuple(seat.name or "" for seat in joined) if match.draws_seats else None,
         commitment=match.commitment,
         phrases=tuple(seat.phrase for seat in seats),

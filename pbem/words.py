@@ -112,6 +112,23 @@ def wrap(text: str, width: int = 72) -> str:
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
+def span(seconds: int) -> str:
+    """Return a length of time to the hour, below a day to the minute: "2 days 3 hours"."""
+    minutes = seconds // 60
+    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = [
+        ngettext("%(num)d day", "%(num)d days", days) if days else "",
+        ngettext("%(num)d hour", "%(num)d hours", hours) if hours else "",
+        ngettext("%(num)d minute", "%(num)d minutes", minutes) if minutes and not days else "",
+    ]
+    return " ".join(part for part in parts if part) or gettext("no time")
+
+
+def wall(minutes: int | None) -> str:
+    """Return minutes after midnight as a field has them: "22:00", or nothing."""
+    return "" if minutes is None else f"{minutes // 60:02}:{minutes % 60:02}"
+
+
 def moment(when: datetime, zone: str) -> str:
     """Return a moment with its date, hour and zone: "Thu 3 Dec, 18:00 (Paris time)"."""
     locale = get_locale()

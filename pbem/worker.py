@@ -12,20 +12,33 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from apscheduler.schedulers.background import BackgroundScheduler
-from sqlalchemy import exists, select
+from sqlalchemy import exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from pbem import deadlines, play, post
+from pbem import away, clocks, deadlines, lobby, play, post
 from pbem.errors import PbemError
 from pbem.ext import db, settings, writing
 from pbem.mail import inbox, outbox
 from pbem.mail.listener import Listener
-from pbem.models import Note, Reminder, Seat, Turn
+from pbem.models import (
+    Beat,
+    Letter,
+    LetterState,
+    Match,
+    Note,
+    Player,
+    Reminder,
+    Seat,
+    Status,
+    Turn,
+)
 
 if TYPE_CHECKING:
     from flask import Flask
 
 BATCH: Final = 100  # due rows of one sweep
+BEAT: Final = timedelta(minutes=1)  # between the notes that a worker is at work
+BOUNCES_WITHIN: Final = timedelta(hours=1)  # a letter that has not come back by then went through
 
 _log = logging.getLogger(__name__)
 
@@ -36,15 +49,19 @@ def read_notes(now: datetime) -> None:
 
 
 def play_bots(now: datetime) -> None:
-    """Make the moves of the seats where bots sit."""
+    """Make the moves of the seats where bots sit, or which the house keeps."""
     turns = db.session.execute(
         select(Turn.id, Seat.bot)
+        .join(Match, Match.id == Turn.match_id)
         .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
-        .where(Turn.closed_at.is_(None), Seat.bot.is_not(None))
+        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
+        .where(or_(Seat.bot.is_not(None), Seat.is_kept, Seat.resigned))
         .limit(BATCH)
     ).all()
     for turn_id, bot in turns:
-        assert bot is not None, "the query wants a bot"
+        if bot is None:
+            play.house_plays(turn_id, now=now)
+            continue
         text = play.choose_for(turn_id, bot)
         if text is None:
             continue
@@ -55,28 +72,45 @@ def play_bots(now: datetime) -> None:
 
 
 def remind(now: datetime) -> None:
-    """Remind of turns that are due in a day; once for each turn and deadline."""
-    soon = now + timedelta(hours=deadlines.REMINDER_STEP)
-    turns = db.session.scalars(
-        select(Turn)
-        .where(
-            Turn.closed_at.is_(None),
-            Turn.deadline > now,
-            Turn.deadline <= soon,
-            ~exists().where(Reminder.turn_id == Turn.id, Reminder.deadline == Turn.deadline),
+    """Remind of turns at the steps that their players chose, in one letter for each player."""
+    _make_up_for_standstill(now)
+    wanted: dict[int, list[tuple[int, datetime, int]]] = {}
+    rows = db.session.execute(
+        select(Turn, Player)
+        .join(Match, Match.id == Turn.match_id)
+        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Player, Player.id == Seat.player_id)
+        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
+        .where(Match.paused_at.is_(None), ~Seat.is_kept, ~Seat.resigned)
+        .order_by(Turn.id)
+    )
+    given = set(
+        db.session.execute(
+            select(Reminder.turn_id, Reminder.deadline, Reminder.step)
+            .join(Turn, Turn.id == Reminder.turn_id)
+            .where(Turn.closed_at.is_(None))
         )
-        .limit(BATCH)
-    ).all()
-    for turn in turns:
-        _remind(turn.id, turn.deadline, now=now)
+    )
+    for turn, player in rows:
+        for step in player.reminder_steps:
+            key = (turn.id, turn.deadline, step)
+            if key not in given and deadlines.is_reminded(step, turn.opened_at, turn.deadline, now):
+                wanted.setdefault(player.id, []).append(key)
+    for player_id, steps in wanted.items():
+        _remind(player_id, steps, now=now)
 
 
 def time_out(now: datetime) -> None:
-    """Let the house move where time and grace are over."""
+    """Do what is done where time and grace are over."""
+    _make_up_for_standstill(now)
     limit = now - deadlines.GRACE
     due = (
         select(Turn.id)
+        .join(Match, Match.id == Turn.match_id)
+        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
         .where(Turn.closed_at.is_(None), Turn.deadline < limit)
+        .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
+        .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
         .order_by(Turn.deadline)
         .limit(BATCH)
     )
@@ -86,7 +120,38 @@ def time_out(now: datetime) -> None:
             _log.info("turn %s: mail from before its limit is still unread", turn_id)
             continue
         if play.time_out(turn_id, now=now):
-            _log.info("turn %s: time ran out, the house played", turn_id)
+            _log.info("turn %s: time ran out", turn_id)
+
+
+def send_digests(now: datetime) -> None:
+    """Queue the daily mail of each player who wants one, if there is anything in it."""
+    players = db.session.scalars(select(Player).where(Player.digest_at.is_not(None))).all()
+    for player in players:
+        last, minute = player.digested_at or player.created_at, player.digest_at
+        assert minute is not None, "the query wants it"
+        if deadlines.next_daily(last, minute, clocks.zone_of(player)) <= now:
+            away.send_digest(player.id, last, now=now)
+
+
+def expire_tables(now: datetime) -> None:
+    """Close tables that never filled."""
+    old = select(Match.id).where(Match.status == Status.OPEN, Match.opened_at <= now - lobby.WAITS)
+    for match_id in db.session.scalars(old).all():
+        lobby.expire(match_id, now=now)
+
+
+def find_reached(now: datetime) -> None:
+    """Forget that a player could not be reached, once a later letter did not come back."""
+    waited = exists().where(
+        Letter.player_id == Player.id,
+        Letter.state == LetterState.SENT,
+        Letter.sent_at > Player.unreachable_at,
+        Letter.sent_at < now - BOUNCES_WITHIN,
+    )
+    found = select(Player.id).where(Player.unreachable_at.is_not(None), waited)
+    for player_id in db.session.scalars(found).all():
+        with writing():
+            away.reached(db.session.get_one(Player, player_id), now=now)
 
 
 def send_letters(now: datetime) -> None:
@@ -100,6 +165,9 @@ JOBS: Final[tuple[tuple[Callable[[datetime], None], int], ...]] = (
     (play_bots, 1),
     (time_out, 20),
     (remind, 60),
+    (send_digests, 60),
+    (expire_tables, 600),
+    (find_reached, 600),
     (send_letters, 2),
 )
 
@@ -157,19 +225,43 @@ def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
             db.session.rollback()
 
 
-def _remind(turn_id: int, deadline: datetime, *, now: datetime) -> None:
-    """Remind of a turn, or settle that one so short is not reminded."""
-    step = deadlines.REMINDER_STEP
+def _remind(player_id: int, steps: list[tuple[int, datetime, int]], *, now: datetime) -> None:
+    """Note the steps as given and queue the one letter for them."""
     try:
         with writing():
-            db.session.add(Reminder(turn_id=turn_id, deadline=deadline, step=step))
+            turns = []
+            for turn_id, deadline, step in steps:
+                turn = db.session.get_one(Turn, turn_id)
+                if turn.closed_at is None and turn.deadline == deadline:
+                    db.session.add(Reminder(turn_id=turn_id, deadline=deadline, step=step))
+                    turns += [turn] if turn not in turns else []
             db.session.flush()
-            turn = db.session.get_one(Turn, turn_id)
-            wanted = deadlines.reminder(turn.opened_at, turn.deadline)
-            if turn.closed_at is None and wanted is not None:
-                post.reminder(turn, play.seat_of(turn), now=now)
+            if len(turns) == 1:
+                post.reminder(turns[0], clocks.seat_of(turns[0]), now=now)
+            elif turns:
+                post.reminders(db.session.get_one(Player, player_id), turns, now=now)
     except IntegrityError:
-        _log.info("turn %s: another worker has reminded of it", turn_id)
+        _log.info("player %s: another worker has reminded", player_id)
+
+
+def _make_up_for_standstill(now: datetime) -> None:
+    """Move all open deadlines by a time in which no worker was at work; once for each."""
+    last = db.session.scalar(select(Beat.at).where(Beat.id == 1))
+    if last is not None and now - last < BEAT:
+        return
+    try:
+        with writing():
+            if last is None:
+                db.session.add(Beat(id=1, at=now))
+                return
+            beat = update(Beat).where(Beat.id == 1, Beat.at == last).values(at=now)
+            is_ours = bool(db.session.scalars(beat.returning(Beat.id)).all())
+            if is_ours and now - last > deadlines.STANDSTILL:
+                _log.warning("nobody kept time since %s; open deadlines move", last)
+                for turn in clocks.open_turns():
+                    clocks.stop(turn, "standstill", max(last, turn.opened_at), now, now=now)
+    except IntegrityError:
+        _log.info("another worker has begun to keep time")
 
 
 def _mail_waits(limit: datetime) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import smtplib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -16,7 +16,7 @@ from engine import GAMES
 from pbem import lobby, play, worker
 from pbem.ext import db, writing
 from pbem.lobby import Chair
-from pbem.models import Letter, Match, Player, Seat, Turn
+from pbem.models import Beat, Letter, Match, Player, Seat, Turn
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -43,6 +43,9 @@ def running_match(
     now: datetime,
     game: str = "biscuit",
     pace_hours: int = 72,
+    bank_hours: int = 0,
+    policy: str = "house",
+    weekends: bool = False,
     **options: object,
 ) -> Match:
     """Return a started match of these people, the first of them its opener; `bot` is a bot."""
@@ -51,7 +54,17 @@ def running_match(
         Chair(bot="greedy") if name == "bot" else Chair(address=ADDRESSES[name])
         for name in names[1:]
     ]
-    match = lobby.open_table(opener, game, chairs, options, pace_hours=pace_hours, now=now)
+    match = lobby.open_table(
+        opener,
+        game,
+        chairs,
+        options,
+        pace_hours=pace_hours,
+        bank_hours=bank_hours,
+        policy=policy,
+        weekends=weekends,
+        now=now,
+    )
     for seat in list(match.seats):
         if seat.invited:
             name = seat.invited.split("@")[0].title()
@@ -151,7 +164,14 @@ def by_words(listener: Listener, message: EmailMessage, text: str) -> None:
 
 def run_worker(now: datetime) -> None:
     """Let the worker do everything that is due, once."""
-    worker.run_once(now)
+    on_time(worker.run_once, now)
+
+
+def on_time(job: Callable[[datetime], None], now: datetime) -> None:
+    """Run a job of the worker that has been at work until now."""
+    with writing():
+        db.session.merge(Beat(id=1, at=now))
+    job(now)
 
 
 def positions(name: str, now: datetime, *, moves: int = 60) -> Iterator[tuple[Match, Turn]]:

@@ -67,6 +67,20 @@ def why_automatic(
     return _by_headers(headers) or _by_parts(mail) or _by_words(sender, subject, text)
 
 
+def tells_absence(why: str) -> bool:
+    """Return whether the reason why a mail is automatic is that of an answer of its own."""
+    return why.startswith(_ANSWERS)
+
+
+_ANSWERS: Final = (
+    "Auto-Submitted: auto-replied",
+    "Precedence: auto",
+    "a header x-auto",
+    "a header x-post-messageclass",
+    "the subject of an automatic answer",
+)
+
+
 def _by_headers(headers: Mapping[str, str]) -> str | None:
     if headers.get("return-path", "x").replace(" ", "") in ("<>", ""):
         return "a null return path"

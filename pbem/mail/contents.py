@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from flask_babel import gettext
 
 from engine import GAMES
+from engine.game import N_
 from pbem import words
-from pbem.ext import tokens
+from pbem.ext import db, tokens
 from pbem.links import Links
-from pbem.models import Letter, Match
+from pbem.mail import entries
+from pbem.models import Entries, Letter, Match, Proposal, Seat, Turn
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
 from pbem.telling import Telling, last_own, tell
 from pbem.tokens import Named
+from pbem.waiting import terms
 
 MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
+# Moves and cards of all games in one letter: more would come near the 102 KB of HTML at
+# which Gmail clips a mail.
+MOST_IN_DIGEST: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,14 @@ def declined(letter: Letter) -> Content:
 
 
 def your_turn(letter: Letter, table: Table) -> Content:
-    """Return the letter that asks for a move."""
-    return _asking(letter, table)
+    """Return the letter that asks for a move, with its calendar entry if that is wanted."""
+    content = _asking(letter, table)
+    assert letter.player is not None, "bots get no letters"
+    content.values["offers_absence"] = letter.about.get("offers_absence", False)
+    if letter.player.entries != Entries.ATTACHED:
+        return content
+    file = ("deadline.ics", "text/calendar", entries.attached(letter))
+    return replace(content, files=(file,))
 
 
 def reminder(letter: Letter, table: Table) -> Content:
@@ -89,6 +102,95 @@ def not_done(letter: Letter, table: Table) -> Content:
 def stands(letter: Letter, table: Table) -> Content:
     """Return what stands, for a mail that came when its turn was over."""
     return _showing(letter, table)
+
+
+def notice(letter: Letter) -> Content:
+    """Return what happened at a table beside the game."""
+    match, seat, about = letter.match, letter.seat, letter.about
+    assert match is not None, "it is about a table"
+    assert seat is not None, "it is for a seat"
+    fields = {name: about.get(name) or gettext("the host") for name in ("name", "by")}
+    if "until" in about:
+        fields["until"] = words.moment(datetime.fromisoformat(about["until"]), letter.zone)
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": _others(seat),
+        "line": gettext(NOTICES[about["what"]], **fields),
+        "join_url": Links().join(match)
+        if about["what"] == "free" and match.opener_id == letter.player_id
+        else None,
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+# What a notice says, by what happened; see post.notice.
+NOTICES: Final = {
+    "absent": N_("%(name)s is away until %(until)s. Their clock stands still until then."),
+    "unreachable": N_(
+        "Mail to %(name)s comes back. Their clock stands still until mail reaches them again,"
+        " for three days at most and once in a game."
+    ),
+    "kept": N_(
+        "%(name)s let the time run out twice in a row. The house plays for them until they"
+        " come back."
+    ),
+    "free": N_(
+        "%(name)s let the time run out twice in a row. The house plays for them until they"
+        " come back, or until somebody takes the seat by the table's link."
+    ),
+    "back": N_("%(name)s is back and plays again."),
+    "resigned": N_("%(name)s has resigned. The house plays their seat on to the end."),
+    "paused": N_("The game is paused, as %(by)s asked. No clock runs until it is resumed."),
+    "resumed": N_("The game goes on, as %(by)s asked. Deadlines have moved by the pause."),
+    "more_time": N_("%(name)s has more time now: until %(until)s."),
+    "replaced": N_(
+        "The seat of %(name)s is offered to somebody else, as %(by)s asked. Until they sit down"
+        " the house plays."
+    ),
+    "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
+    "cancelled": N_("This table did not fill within three weeks, so it is closed."),
+}
+
+
+def proposal(letter: Letter) -> Content:
+    """Return what another player would like, with the link that agrees."""
+    wanted, seat = proposed(letter), letter.seat
+    assert seat is not None, "it is for a seat"
+    match = wanted.match
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": _others(seat),
+        "line": wish(wanted),
+        "yes_url": Links().yes(wanted, seat),
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+def proposed(letter: Letter) -> Proposal:
+    """Return what a proposal letter is about."""
+    return db.session.get_one(Proposal, letter.about["proposal"])
+
+
+def digest(letter: Letter) -> Content:
+    """Return a player's open turns of the day, each with its table, hand and moves."""
+    return _several(letter)
+
+
+def reminders(letter: Letter) -> Content:
+    """Return several open turns that are due soon, each with its table, hand and moves."""
+    return _several(letter)
+
+
+def open_turns(letter: Letter) -> list[Turn]:
+    """Return the turns of a letter about several that are still open."""
+    found = [db.session.get_one(Turn, turn_id) for turn_id in letter.about["turns"]]
+    return [turn for turn in found if turn.closed_at is None]
 
 
 def receipt(letter: Letter, table: Table) -> Content:
@@ -114,6 +216,7 @@ def game_over(letter: Letter, table: Table) -> Content:
     since = table.ply - 1 if last_own(table, seat.number) == table.ply else None
     telling = tell(table, seat.number, since=since)
     values = _table_values(letter, telling) | {
+        "how": _how_it_ended(match),
         "winners": [telling.table.names[number - 1] for number in match.winners or ()],
         "has_won": seat.number in (match.winners or ()),
         "places": sorted(telling.standings, key=lambda standing: -standing.score),
@@ -126,7 +229,8 @@ def game_over(letter: Letter, table: Table) -> Content:
 
 
 PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
-    kind.__name__: kind for kind in (sign_in, invitation, declined)
+    kind.__name__: kind
+    for kind in (sign_in, invitation, declined, notice, proposal, digest, reminders)
 }
 AT_TABLE: Final[dict[str, Callable[[Letter, Table], Content]]] = {
     kind.__name__: kind
@@ -181,19 +285,49 @@ def _quoted(words: str) -> str:
 
 def _asking(letter: Letter, table: Table, *, since: int | None = None) -> Content:
     """Return a letter with the table, the hand and every legal move as a link."""
-    turn, links = letter.turn, Links()
+    turn = letter.turn
     assert turn is not None, "it is about a turn"
-    telling = tell(table, turn.seat, since=since)
+    values, pictures = _section(letter, turn, tell(table, turn.seat, since=since), "")
+    return Content(values, pictures, (Named.TURN, turn.id))
+
+
+def _several(letter: Letter) -> Content:
+    """Return a letter about several turns; what would not fit is left to its link."""
+    turns = open_turns(letter)
+    sections: list[dict[str, Any]] = []
+    pictures: dict[str, Picture] = {}
+    choices = 0
+    for nth, turn in enumerate(turns):
+        telling = tell(load(turn.match, ply=turn.ply), turn.seat)
+        values, drawn = _section(letter, turn, telling, f"game-{nth + 1}-")
+        choices += len(telling.choices) + len(telling.holdings)
+        values["is_whole"] = nth == 0 or choices <= MOST_IN_DIGEST
+        sections.append(values)
+        if values["is_whole"]:
+            pictures |= drawn
+    answers = (Named.TURN, turns[0].id) if len(turns) == 1 else None
+    return Content({"sections": sections}, pictures, answers)
+
+
+def _section(
+    letter: Letter, turn: Turn, telling: Telling, prefix: str
+) -> tuple[dict[str, Any], dict[str, Picture]]:
+    """Return what a letter says of one turn, with its pictures by their names."""
+    links, seat = Links(), telling.table.seat(turn.seat)
     values = _table_values(letter, telling) | {
+        "prefix": prefix,
+        "turn": turn,
         "deadline": words.moment(turn.deadline, letter.zone),
+        "terms": terms(turn, seat, now=letter.created_at, zone=letter.zone),
         "links": {choice.n: links.move(turn, choice.n) for choice in telling.choices},
-        "seat_url": links.seat(table.seat(turn.seat)),
+        "seat_url": links.seat(seat),
+        "reply_to": links.reply(Named.TURN, turn.id),
         "nth": turn.ply + 1,
     }
-    pictures = {"table": values["picture"]}
+    pictures = {f"{prefix}table": values["picture"]}
     for holding in telling.holdings:
-        pictures[f"card-{holding.card.code.lower()}"] = card_png(holding.card)
-    return Content(values, pictures, (Named.TURN, turn.id))
+        pictures[f"{prefix}card-{holding.card.code.lower()}"] = card_png(holding.card)
+    return values, pictures
 
 
 def _showing(letter: Letter, table: Table, *, since: int | None = None) -> Content:
@@ -221,6 +355,43 @@ def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
         "rules_url": Links().rules(match),
         "about": letter.about,
     }
+
+
+def _how_it_ended(match: Match) -> str:
+    """Return why a game ended before its rules would have ended it; else nothing."""
+    if match.ended == "resigned":
+        who = next(seat.name for seat in match.seats if seat.resigned)
+        return gettext("%(name)s has resigned.", name=who)
+    if match.ended == "stopped":
+        return gettext("The game was ended as it stands.")
+    return ""
+
+
+def wish(proposed: Proposal) -> str:
+    """Return in words what a proposal asks for."""
+    match, about = proposed.match, proposed.about
+    hours = about.get("hours", match.pace_hours)
+    fields = {"name": proposed.seat.name, "time": words.span(hours * 3600)}
+    if "turn" in about:
+        turn = db.session.get_one(Turn, about["turn"])
+        fields["who"] = next(seat.name for seat in match.seats if seat.number == turn.seat)
+    if "place" in about:
+        fields["who"] = next(seat.name for seat in match.seats if seat.place == about["place"])
+    return gettext(WISHES[proposed.kind], **fields)
+
+
+WISHES: Final = {
+    "more_time": N_("%(name)s asks for more time for this move: %(time)s on top."),
+    "deadline": N_("%(name)s would like to give %(who)s %(time)s more for this move."),
+    "pause": N_("%(name)s would like to pause the game."),
+    "resume": N_("%(name)s would like the game to go on."),
+    "replace": N_("%(name)s would like to offer the seat of %(who)s to somebody else."),
+    "end": N_("%(name)s would like to end the game as it stands. Everybody must agree."),
+}
+
+
+def _others(seat: Seat) -> list[str]:
+    return [other.name for other in seat.match.seats if other.id != seat.id and other.name]
 
 
 def _options(match: Match) -> list[str]:

@@ -13,15 +13,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import func, or_, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from engine.errors import RulesError
-from pbem import lobby, play, post
+from pbem import away, clocks, lobby, play, post
 from pbem.errors import PbemError
-from pbem.ext import db, tokens, writing
+from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
-from pbem.mail import letters, note, reply
-from pbem.models import Letter, Note, Seat, Turn
+from pbem.mail import bounce, letters, note, reply
+from pbem.models import Letter, Note, Player, Seat, Turn
 from pbem.table import load
 from pbem.tokens import Named
 
@@ -92,7 +92,7 @@ def _read_one(note_id: int, *, now: datetime) -> None:
     """Read one note; one that fails is kept and shown to the host, and the next is read."""
     try:
         _read(note_id, now=now)
-    except DBAPIError:
+    except (OperationalError, InterfaceError):
         # The database failed, not the mail: it is read again when its lease is over.
         _log.exception("note %s waits for the database", note_id)
         db.session.rollback()
@@ -111,7 +111,7 @@ def _read(note_id: int, *, now: datetime) -> None:
         return
     automatic = facts.automatic or ("null return path" if row.return_path == "<>" else None)
     if automatic is not None:
-        _finish(note_id, "automatic", automatic, now=now)
+        _take_automatic(note_id, row, facts, automatic, now=now)
         return
     named = _named([row.recipient, *facts.recipients])
     if named is None:
@@ -125,8 +125,53 @@ def _read(note_id: int, *, now: datetime) -> None:
         _answer_turn(note_id, turn, facts, now=now)
 
 
-def _named(addresses: Sequence[str]) -> tuple[Named, int] | None:
-    """Return the turn or seat that the first of our tokens names.
+def _take_automatic(
+    note_id: int, row: Note, facts: note.Facts, automatic: str, *, now: datetime
+) -> None:
+    """Close a mail that no person wrote; a bounce and an absence note are told of, silently."""
+    returned = bounce.read(row.raw)
+    named = _named([row.recipient, *facts.recipients], letters_too=True)
+    with writing():
+        if returned is not None:
+            letter = _returned(named, returned)
+            if letter is not None and returned.is_permanent:
+                away.bounced(letter.id, returned.reason, now=now)
+            verdict = "bounce" if letter is not None else "unknown"
+            play.close_note(note_id, verdict, reason=returned.reason, now=now)
+            return
+        player = _player_of(named)
+        if player is not None and facts.sender == player.address and facts.is_absence:
+            player.offers_absence = True
+        play.close_note(note_id, "automatic", reason=automatic, now=now)
+
+
+def _returned(named: tuple[Named, int] | None, returned: bounce.Bounce) -> Letter | None:
+    """Return the letter that came back: only our own token, or the id with its tail, proves it."""
+    if named is not None and named[0] is Named.LETTER:
+        return db.session.get(Letter, named[1])
+    for message_id in returned.message_ids:
+        number = message_id.strip("<>").partition(".")[0]
+        letter = db.session.get(Letter, int(number)) if number.isdecimal() else None
+        if letter is not None and letter.message_id(settings().mail_domain) == message_id:
+            return letter
+    return None
+
+
+def _player_of(named: tuple[Named, int] | None) -> Player | None:
+    """Return the player whom one of our tokens is about."""
+    match named:
+        case (Named.TURN, number):
+            return clocks.seat_of(db.session.get_one(Turn, number)).player
+        case (Named.SEAT, number):
+            return db.session.get_one(Seat, number).player
+        case (Named.LETTER, number):
+            letter = db.session.get(Letter, number)
+            return None if letter is None else letter.player
+    return None
+
+
+def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Named, int] | None:
+    """Return the turn or seat that the first of our tokens names, or with letters_too a letter.
 
     People also answer to the envelope address; its letter knows what it was about.
     """
@@ -135,7 +180,7 @@ def _named(addresses: Sequence[str]) -> tuple[Named, int] | None:
         named = None if token is None else tokens().read_address(token)
         if named is None:
             continue
-        if named[0] is not Named.LETTER:
+        if named[0] is not Named.LETTER or letters_too:
             return named
         letter = db.session.get(Letter, named[1])
         if letter is not None and letter.turn_id is not None:
@@ -146,10 +191,12 @@ def _named(addresses: Sequence[str]) -> tuple[Named, int] | None:
 
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
-    seat = play.seat_of(turn)
+    seat = clocks.seat_of(turn)
     if seat.player is None or facts.sender != seat.player.address:
         _refuse(note_id, turn, {"why": "stranger"}, "the sender is not the seat's", now=now)
         return
+    # Whatever they wrote: they are there.
+    away.come_back(seat.player.id, now=now)
     table = load(turn.match, ply=turn.ply)
     commands = reply.turn_commands(table.game, table.view(turn.seat))
     read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
@@ -233,7 +280,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
     """Tell the seat's player what was not done and why, and close the note."""
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        seat = play.seat_of(turn)
+        seat = clocks.seat_of(turn)
         if turn.closed_at is None and _may_answer(seat, now=now):
             post.not_done(turn, seat, about, now=now)
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
@@ -242,7 +289,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
 def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        seat = play.seat_of(turn)
+        seat = clocks.seat_of(turn)
         if _may_answer(seat, now=now):
             post.stands(turn, seat, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)

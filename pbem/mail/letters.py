@@ -30,13 +30,17 @@ def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
     if letter.kind in ("your_turn", "reminder"):
         return letter.turn is not None and letter.turn.closed_at is None
+    if letter.kind in ("digest", "reminders"):
+        return bool(contents.open_turns(letter))
+    if letter.kind == "proposal":
+        return contents.proposed(letter).closed_at is None
     if letter.kind == "invitation":
         seat = letter.seat
         return (
             seat is not None
             and seat.invited == letter.address
-            and not seat.is_filled
-            and seat.match.status == Status.OPEN
+            and seat.is_vacant
+            and seat.match.status in (Status.OPEN, Status.RUNNING)
         )
     if letter.kind == "sign_in":
         return letter.player is not None and letter.player.sign_ins == letter.about["sign_ins"]
@@ -81,7 +85,13 @@ def _common(letter: Letter) -> dict[str, Any]:
     def cid(name: str) -> str:
         return _content_id(letter, name)
 
-    return {"letter": letter, "site": site.site_name, "base_url": site.base_url, "cid": cid}
+    return {
+        "letter": letter,
+        "site": site.site_name,
+        "base_url": site.base_url,
+        "you_url": Links().you(letter.player) if letter.player else None,
+        "cid": cid,
+    }
 
 
 def _content_id(letter: Letter, name: str) -> str:

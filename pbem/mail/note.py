@@ -12,7 +12,7 @@ from email.message import Message
 from email.policy import Compat32
 from typing import Final
 
-from pbem.mail.automatic import why_automatic
+from pbem.mail.automatic import tells_absence, why_automatic
 from pbem.mail.body import body, decoded
 
 MAIL: Final = 1024 * 1024  # bytes of a mail
@@ -47,6 +47,11 @@ class Facts:
     automatic: str | None
     text: str
     authentication: str | None
+
+    @property
+    def is_absence(self) -> bool:
+        """Return whether it is an automatic answer, as people set up when they are away."""
+        return self.automatic is not None and tells_absence(self.automatic)
 
 
 def read(raw: bytes) -> Facts:

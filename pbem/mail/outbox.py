@@ -14,11 +14,13 @@ from typing import Final
 from flask import current_app
 from sqlalchemy import and_, or_, select, update
 
+from pbem import away, clocks, deadlines
+from pbem.deadlines import Calendar
 from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.mail import letters
 from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
-from pbem.models import Letter, LetterState
+from pbem.models import Letter, LetterState, Turn
 
 BATCH: Final = 20  # letters claimed at once
 # A worker that died holds its letters no longer than this.
@@ -28,6 +30,8 @@ GAPS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240
 GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
+# What a reader has just asked for leaves in their quiet hours too.
+ASKED_FOR: Final = ("sign_in", "receipt", "not_done", "stands")
 _CLOSING: Final = 421  # the relay says so before it hangs up
 
 _log = logging.getLogger(__name__)
@@ -71,7 +75,45 @@ def _claim(now: datetime) -> Sequence[int]:
             .returning(Letter.id)
             .execution_options(synchronize_session=False)
         ).all()
-    return sorted(claimed)
+        found = db.session.scalars(
+            select(Letter)
+            .where(Letter.id.in_(claimed))
+            .order_by(Letter.id)
+            .execution_options(populate_existing=True)
+        ).all()
+        ready = [letter for letter in found if not _waits_for_morning(letter, now=now)]
+        for letter in ready:
+            _move_deadline_if_late(letter, now=now)
+        return [letter.id for letter in ready]
+
+
+def _waits_for_morning(letter: Letter, *, now: datetime) -> bool:
+    """Put a letter off that would leave in its reader's quiet hours; an answer never waits."""
+    if letter.player is None or letter.kind in ASKED_FOR:
+        return False
+    calendar = Calendar(clocks.zone_of(letter.player), clocks.quiet_of(letter.player))
+    morning = deadlines.out_of_quiet(now, calendar)
+    if morning == now:
+        return False
+    letter.state, letter.leased_until = LetterState.QUEUED, None
+    letter.due_at = letter.wanted_at = morning
+    letter.attempts -= 1
+    return True
+
+
+def _move_deadline_if_late(letter: Letter, *, now: datetime) -> None:
+    """Let a turn's clock begin when its notice leaves, if that is much later than wanted."""
+    if letter.kind not in ("your_turn", "receipt") or letter.turn_id is None:
+        return
+    late = now - letter.wanted_at
+    if late <= deadlines.LATE_NOTICE:
+        return
+    # A move that is just being made holds the row, and its turn needs no other deadline.
+    asked = select(Turn).where(Turn.id == letter.turn_id, Turn.closed_at.is_(None))
+    turn = db.session.scalar(asked.with_for_update(skip_locked=True))
+    if turn is not None:
+        until = letter.wanted_at + min(late, deadlines.MOST_LATE)
+        clocks.stop(turn, "notice", letter.wanted_at, until, now=now)
 
 
 def _send_all(ids: Sequence[int], *, now: datetime) -> int:
@@ -120,6 +162,9 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     except smtplib.SMTPRecipientsRefused as error:
         code, reason = next(iter(error.recipients.values()))
         _refused(letter_id, code, reason, now=now)
+        if code >= 500:
+            with writing():
+                away.bounced(letter_id, _answer(code, reason), now=now)
         return False
     except smtplib.SMTPResponseException as error:
         _refused(letter_id, error.smtp_code, error.smtp_error, now=now)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from pbem.models.mail import Letter, LetterState, Note, Reminder
-from pbem.models.match import Match, Move, Seat, Status, Turn
-from pbem.models.player import Player
+from pbem.models.mail import Beat, Letter, LetterState, Note, Reminder
+from pbem.models.match import Match, Move, Policy, Proposal, Seat, Status, Turn
+from pbem.models.player import Absence, Entries, Player
 
 __all__ = [
+    "Absence",
+    "Beat",
+    "Entries",
     "Letter",
     "LetterState",
     "Match",
     "Move",
     "Note",
     "Player",
+    "Policy",
+    "Proposal",
     "Reminder",
     "Seat",
     "Status",

@@ -34,6 +34,7 @@ class Letter(Model):
     """An outgoing mail to one address. ``about`` holds what its kind needs beside the ids.
 
     Its Message-ID is made from ``id`` and ``tail`` and so is the same at every try.
+    ``wanted_at`` is when it was to leave, ``due_at`` when it is tried next.
     """
 
     __table_args__ = (Index("ix_letter_state_due_at", "state", "due_at"),)
@@ -51,6 +52,7 @@ class Letter(Model):
     about: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     state: Mapped[str] = mapped_column(String(16), default=LetterState.QUEUED)
     due_at: Mapped[datetime] = mapped_column(Instant)
+    wanted_at: Mapped[datetime] = mapped_column(Instant)
     created_at: Mapped[datetime] = mapped_column(Instant)
     sent_at: Mapped[datetime | None] = mapped_column(Instant)
     leased_until: Mapped[datetime | None] = mapped_column(Instant)
@@ -97,3 +99,10 @@ class Reminder(Model):
     turn_id: Mapped[int] = mapped_column(ForeignKey("turn.id"))
     deadline: Mapped[datetime] = mapped_column(Instant)
     step: Mapped[int]
+
+
+class Beat(Model):
+    """When a worker was last at work: one row, by which a standstill is found out."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    at: Mapped[datetime] = mapped_column(Instant)

@@ -22,11 +22,20 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Policy(StrEnum):
+    """What happens when time runs out."""
+
+    HOUSE = "house"  # the house makes the move
+    OPEN = "open"  # so it does, and after the second miss the seat is free
+    STOP = "stop"  # the game ends as it stands
+
+
 class Match(Model):
     """One playing of a game. The key, seats, options and moves are the truth of it.
 
     ``code`` is the public id, in addresses and in the deal. ``server_key`` is secret
-    until the match is over. ``ply`` counts its moves.
+    until the match is over. ``ply`` counts its moves. With ``weekends`` its clocks stand
+    still on Saturdays and Sundays. ``paused_at`` is set while all of them are stopped.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -39,6 +48,10 @@ class Match(Model):
     server_key: Mapped[bytes] = mapped_column(LargeBinary)
     commitment: Mapped[str] = mapped_column(String(64))
     pace_hours: Mapped[int]
+    bank_hours: Mapped[int] = mapped_column(default=72)
+    weekends: Mapped[bool] = mapped_column(default=False)
+    policy: Mapped[str] = mapped_column(String(8), default=Policy.HOUSE)
+    paused_at: Mapped[datetime | None] = mapped_column(Instant)
     opened_at: Mapped[datetime] = mapped_column(Instant)
     started_at: Mapped[datetime | None] = mapped_column(Instant)
     ended_at: Mapped[datetime | None] = mapped_column(Instant)
@@ -56,12 +69,22 @@ class Match(Model):
         """Return the time for one move."""
         return timedelta(hours=self.pace_hours)
 
+    @property
+    def bank(self) -> timedelta:
+        """Return what each seat has for late moves, in all."""
+        return timedelta(hours=self.bank_hours)
+
 
 class Seat(Model):
     """A place at a table. ``place`` is fixed when it is opened, ``number`` when it starts.
 
     An empty seat may be reserved for an ``invited`` address; a seat is filled by a
     player or by a bot. ``phrase_at`` tells when the phrase arrived that counts.
+
+    ``bank_left`` are seconds. ``misses`` counts the turns in a row whose time ran out; with
+    two the seat ``is_kept`` by the house until its player comes back. One that ``is_free``
+    may be taken over, and ``taken_over`` is set once it was. ``held_at`` is when its clock
+    was stopped for a letter that came back.
     """
 
     __table_args__ = (
@@ -81,6 +104,12 @@ class Seat(Model):
     phrase_at: Mapped[datetime | None] = mapped_column(Instant)
     joined_at: Mapped[datetime | None] = mapped_column(Instant)
     resigned: Mapped[bool] = mapped_column(default=False)
+    bank_left: Mapped[int] = mapped_column(default=0)
+    misses: Mapped[int] = mapped_column(default=0)
+    is_kept: Mapped[bool] = mapped_column(default=False)
+    is_free: Mapped[bool] = mapped_column(default=False)
+    taken_over: Mapped[bool] = mapped_column(default=False)
+    held_at: Mapped[datetime | None] = mapped_column(Instant)
 
     match: Mapped[Match] = relationship(back_populates="seats")
     player: Mapped[Player | None] = relationship()
@@ -90,9 +119,29 @@ class Seat(Model):
         """Return whether somebody sits here."""
         return self.player_id is not None or self.bot is not None
 
+    @property
+    def is_vacant(self) -> bool:
+        """Return whether somebody may sit down here, before the start or in its course."""
+        return self.is_free if self.number is not None else not self.is_filled
+
+    @property
+    def is_unplaced(self) -> bool:
+        """Return whether the seat is left out of the winners: it was given up or taken over."""
+        return self.resigned or self.taken_over
+
+    @property
+    def is_asked_by_mail(self) -> bool:
+        """Return whether a person plays it now, who is told of each turn."""
+        return self.player_id is not None and not self.is_kept and not self.resigned
+
 
 class Turn(Model):
-    """One seat being asked for one move. ``ply`` is the match's when it was asked."""
+    """One seat being asked for one move. ``ply`` is the match's when it was asked.
+
+    ``extra`` are seconds that others granted. ``stops`` are the times in which its clock
+    stood still, but for absences: `kind`, `start` and `until`. ``sequence`` counts how
+    often the deadline has moved.
+    """
 
     __table_args__ = (
         UniqueConstraint("match_id", "seat", "nth"),
@@ -113,8 +162,32 @@ class Turn(Model):
     opened_at: Mapped[datetime] = mapped_column(Instant)
     deadline: Mapped[datetime] = mapped_column(Instant)
     closed_at: Mapped[datetime | None] = mapped_column(Instant)
+    extra: Mapped[int] = mapped_column(default=0)
+    stops: Mapped[list[dict[str, str]]] = mapped_column(JSON, default=list)
+    sequence: Mapped[int] = mapped_column(default=0)
 
     match: Mapped[Match] = relationship()
+
+
+class Proposal(Model):
+    """Something that players of a table must agree on. ``yes`` are seats, by their id.
+
+    ``seat`` is whose idea it is. ``about`` holds what its kind needs; ``result`` is done
+    or void once it is closed.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    match_id: Mapped[int] = mapped_column(ForeignKey("match.id"), index=True)
+    seat_id: Mapped[int] = mapped_column(ForeignKey("seat.id"))
+    kind: Mapped[str] = mapped_column(String(16))
+    about: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    yes: Mapped[list[int]] = mapped_column(JSON, default=list)
+    made_at: Mapped[datetime] = mapped_column(Instant)
+    closed_at: Mapped[datetime | None] = mapped_column(Instant)
+    result: Mapped[str | None] = mapped_column(String(8))
+
+    match: Mapped[Match] = relationship()
+    seat: Mapped[Seat] = relationship()
 
 
 class Move(Model):

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
-from sqlalchemy import String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from pbem.models.base import Id, Instant, Model
+
+
+class Entries(StrEnum):
+    """How a player gets the deadlines as calendar entries."""
+
+    NONE = "none"
+    ATTACHED = "attached"
+    FEED = "feed"
 
 
 class Player(Model):
     """A person who plays. ``sign_ins`` makes a sign-in link good for one use.
 
     With ``plays_forced`` a move without a choice is made for them, without asking.
+    ``quiet_from``, ``quiet_until`` and ``digest_at`` (one mail a day instead of one for
+    each turn) are minutes after midnight in their zone; ``digested_at`` is when the last
+    digest left. ``reminder_steps`` are hours before the deadline, see deadlines.STEPS.
+    ``unreachable_at`` is when a letter came back last; ``offers_absence`` asks the next
+    letter to offer an absence, once.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -23,4 +37,25 @@ class Player(Model):
     zone: Mapped[str] = mapped_column(String(64))
     sign_ins: Mapped[int] = mapped_column(default=0)
     plays_forced: Mapped[bool] = mapped_column(default=True)
+    quiet_from: Mapped[int | None]
+    quiet_until: Mapped[int | None]
+    reminder_steps: Mapped[list[int]] = mapped_column(JSON, default=lambda: [24, 0])
+    digest_at: Mapped[int | None]
+    digested_at: Mapped[datetime | None] = mapped_column(Instant)
+    entries: Mapped[str] = mapped_column(String(8), default=Entries.ATTACHED)
+    unreachable_at: Mapped[datetime | None] = mapped_column(Instant)
+    unreachable_why: Mapped[str | None] = mapped_column(String(200))
+    offers_absence: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(Instant)
+
+    absences: Mapped[list[Absence]] = relationship(order_by="Absence.starts_at")
+
+
+class Absence(Model):
+    """A time in which a player's clocks stand still; ``ends_at`` is not part of it."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    player_id: Mapped[int] = mapped_column(ForeignKey("player.id"), index=True)
+    starts_at: Mapped[datetime] = mapped_column(Instant)
+    ends_at: Mapped[datetime] = mapped_column(Instant)
+    made_at: Mapped[datetime] = mapped_column(Instant)

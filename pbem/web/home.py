@@ -26,7 +26,7 @@ from pbem import deadlines, lobby
 from pbem.errors import BadLink, BadSeats, PbemError
 from pbem.ext import db, tokens, writing
 from pbem.lobby import Chair
-from pbem.models import Match, Player, Seat, Status
+from pbem.models import Match, Player, Policy, Seat, Status
 from pbem.web.errors import in_words
 from pbem.web.security import check_form, keep_private, signed_in
 
@@ -105,6 +105,9 @@ def open_table(game_name: str) -> Response:
             _chairs(),
             {option.name: _value(option) for option in GAMES[game_name].options},
             pace_hours=request.form.get("pace_hours", type=int, default=0),
+            bank_hours=_hours("bank_hours"),
+            weekends=bool(request.form.get("weekends")),
+            policy=request.form.get("policy", Policy.HOUSE),
             draws_seats=bool(request.form.get("draws_seats")),
             phrase=request.form.get("phrase", ""),
             now=datetime.now(UTC),
@@ -126,6 +129,7 @@ def _new_page(game_name: str, problem: str) -> str:
         typed=request.form,
         problem=problem,
         pace=deadlines.DEFAULT_PACE,
+        bank=deadlines.DEFAULT_BANK,
         least_pace=deadlines.LEAST_PACE,
         most_pace=deadlines.MOST_PACE,
     )
@@ -150,6 +154,12 @@ def _chairs() -> list[Chair]:
             )
         )
     return chairs
+
+
+def _hours(name: str) -> int:
+    """Return a field of hours; what is no number is out of every range."""
+    typed = request.form.get(name, str(deadlines.DEFAULT_BANK)).strip()
+    return int(typed) if typed.isdecimal() and len(typed) < 6 else -1
 
 
 def _value(option: Option) -> object:

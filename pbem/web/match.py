@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from flask import Blueprint, Response, abort, redirect, render_template, url_for
 from sqlalchemy import select
 from werkzeug.wrappers import Response as Answer
@@ -9,10 +11,11 @@ from werkzeug.wrappers import Response as Answer
 from engine import GAMES
 from engine.decktet import Card
 from pbem import telling
-from pbem.ext import db
+from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.models import Match, Seat, Status
 from pbem.table import Table, load, record_file
+from pbem.waiting import waiting
 from pbem.web.drawing import drawn
 from pbem.web.security import signed_in
 
@@ -56,6 +59,8 @@ def download(code: str) -> Response:
 def _history(match: Match, ply: int, *, is_now: bool) -> str:
     table = load(match, ply=ply)
     told = telling.tell(table, None, since=ply - 1)
+    player = signed_in()
+    zone = settings().zone if player is None else player.zone
     return render_template(
         "web/table.html",
         match=match,
@@ -63,6 +68,10 @@ def _history(match: Match, ply: int, *, is_now: bool) -> str:
         picture=drawn(told.layout, say=told.say, title=told.board),
         ply=ply,
         is_now=is_now,
+        waiting=waiting(match, now=datetime.now(UTC), zone=zone)
+        if is_now and match.status == Status.RUNNING
+        else (),
+        zone=zone,
         log=telling.log(table if ply == match.ply else load(match), None),
         hands=_open_hands(table) if match.status == Status.OVER else (),
         own_url=_own_seat_url(match),

@@ -10,13 +10,15 @@ from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import RulesError
-from pbem import lobby, play, telling
+from pbem import agreements, clocks, lobby, play, telling
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
 from pbem.links import Links
+from pbem.mail import contents
 from pbem.models import Match, Move, Seat, Status, Turn
 from pbem.table import load
+from pbem.waiting import terms, waiting
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
 from pbem.web.security import keep_private, signed_in
@@ -33,7 +35,7 @@ def _private(response: Response) -> Response:
 def invitation(token: str) -> Response:
     """Show the table that somebody is invited to."""
     seat = _seat("invitation", token)
-    if seat.is_filled:
+    if not seat.is_vacant:
         return _moved(Links().seat(seat))
     return _invitation_page(seat, token, {})
 
@@ -86,9 +88,41 @@ def seat(token: str) -> Response:
 
 
 @pages.post("/s/<token>")
-def change_phrase(token: str) -> Response:
-    """Change the seat's phrase for the deal, while the table waits."""
+def act(token: str) -> Response:
+    """Change the phrase while the table waits; later resign, or ask the table for something."""
     seat = _seat("seat", token)
+    if seat.number is None:
+        return _change_phrase(seat)
+    now, do = datetime.now(UTC), request.form.get("do", "")
+    try:
+        if do == "resign" and not request.form.get("sure"):
+            return _page(
+                "web/resign.html",
+                match=seat.match,
+                title=GAMES[seat.match.game].title,
+                seat_url=Links().seat(seat),
+            )
+        if do == "resign":
+            agreements.resign(seat.id, now=now)
+        else:
+            agreements.propose(seat.id, do, _about(), now=now)
+    except PbemError as error:
+        return _seat_page(seat, problem=in_words(error), status=409)
+    return _moved(Links().seat(seat))
+
+
+def _about() -> dict[str, object]:
+    form = request.form
+    numbers = {name: form.get(name, 0, type=_number) for name in ("turn", "hours", "place")}
+    return numbers | {"address": form.get("address", "")}
+
+
+def _number(text: str) -> int:
+    """Return a whole number that a database can hold; raises ValueError."""
+    return int(text[:18])
+
+
+def _change_phrase(seat: Seat) -> Response:
     try:
         lobby.change_phrase(seat.id, request.form.get("phrase", ""), now=datetime.now(UTC))
     except BadPhrase as error:
@@ -119,14 +153,14 @@ def make_move(token: str) -> Response:
     except (StaleMove, TurnOver, MatchOver):
         return _what_stands(turn, n, status=409)
     if receipt.again is not None:
-        return _seat_page(play.seat_of(turn), since=receipt.move.ply - 1)
+        return _seat_page(clocks.seat_of(turn), since=receipt.move.ply - 1)
     return _done_page(receipt)
 
 
 def _turn_and_number(token: str) -> tuple[Turn, int]:
     turn_id, n = tokens().read_link("move", token)
     turn = db.session.get_one(Turn, turn_id)
-    _refuse_others(play.seat_of(turn))
+    _refuse_others(clocks.seat_of(turn))
     return turn, n
 
 
@@ -149,14 +183,14 @@ def _preview_page(turn: Turn, n: int) -> Response:
         choice=choice,
         words=words,
         picture=drawn(layout, say=told.say, title=words),
-        seat_url=Links().seat(play.seat_of(turn)),
+        seat_url=Links().seat(clocks.seat_of(turn)),
     )
 
 
 def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
     """Say what became of a turn that is over, and lead on."""
     played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
-    seat = play.seat_of(turn)
+    seat = clocks.seat_of(turn)
     before = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
     is_same = played is not None and played.text == _choice(before, n).text
     lines = () if played is None else telling.told(load(turn.match), played.ply, turn.seat)
@@ -184,27 +218,49 @@ def _done_page(receipt: play.Receipt) -> Response:
     )
 
 
-def _seat_page(seat: Seat, *, since: int | None = None) -> Response:
+def _seat_page(
+    seat: Seat, *, since: int | None = None, problem: str = "", status: int = 200
+) -> Response:
     """Show a seat; ``since`` the ply before its own move, if it has moved just now."""
-    match = seat.match
+    match, now = seat.match, datetime.now(UTC)
     if seat.number is None:
         return _waiting_page(seat, {})
     table = load(match)
     told = telling.tell(table, seat.number, since=since)
     turn = play.open_turn(match, seat.number)
     links = Links()
+    zone = seat.player.zone if seat.player else settings().zone
+    is_running = match.status == Status.RUNNING
     return _page(
         "web/seat.html",
+        status=status,
+        problem=problem,
+        waiting=waiting(match, now=now, zone=zone) if is_running else (),
+        terms=() if turn is None else terms(turn, seat, now=now, zone=zone),
+        is_opener=match.opener_id == seat.player_id,
+        proposals=_proposals(seat) if is_running else (),
+        you_url=links.you(seat.player) if seat.player else None,
         match=match,
         seat=seat,
         telling=told,
         turn=turn,
         has_moved=since is not None,
-        zone=seat.player.zone if seat.player else settings().zone,
+        zone=zone,
         links={} if turn is None else {c.n: links.move(turn, c.n) for c in told.choices},
         picture=drawn(told.layout, say=told.say, title=told.board),
         log=telling.log(table, seat.number),
     )
+
+
+def _proposals(seat: Seat) -> list[tuple[str, str | None]]:
+    """Return what the table is asked for, in words, with the link to a yes that is missing."""
+    return [
+        (
+            contents.wish(one),
+            Links().yes(one, seat) if seat in agreements.asked(one) else None,
+        )
+        for one in agreements.open_proposals(seat.match)
+    ]
 
 
 def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) -> Response:
@@ -234,7 +290,7 @@ def _invitation_page(
         match=seat.match,
         title=GAMES[seat.match.game].title,
         token=token,
-        is_open=seat.invited is not None and seat.match.status == Status.OPEN,
+        is_open=seat.invited is not None and seat.match.status in (Status.OPEN, Status.RUNNING),
         typed=request.form,
         name=known.name if known else "",
         language=about.language if known else str(get_locale() or about.language)[:2],
@@ -254,8 +310,8 @@ def _join_page(
         title=GAMES[match.game].title,
         token=token,
         typed=request.form,
-        is_open=match.status == Status.OPEN
-        and any(not seat.is_filled and seat.invited is None for seat in match.seats),
+        is_open=match.status in (Status.OPEN, Status.RUNNING)
+        and any(seat.is_vacant and seat.invited is None for seat in match.seats),
         **extra,
     )
 

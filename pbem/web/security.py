@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flask import Response, abort, request, session
 
-from pbem.ext import db
+from pbem.ext import db, settings
 from pbem.models import Player
 
 if TYPE_CHECKING:
@@ -25,11 +25,19 @@ def add_to(app: Flask) -> None:
     app.after_request(_protect)
     app.jinja_env.globals["form_token"] = form_token
     app.jinja_env.globals["signed_in"] = signed_in
+    app.jinja_env.globals["is_host"] = is_host
 
 
 def signed_in() -> Player | None:
     """Return the player of this session, if there is one."""
     return db.session.get(Player, session["player"]) if "player" in session else None
+
+
+def is_host() -> bool:
+    """Return whether the player of this session is named as a host in the settings."""
+    player = signed_in()
+    hosts = [address.strip().lower() for address in settings().host_addresses]
+    return player is not None and player.address in hosts
 
 
 def form_token() -> str:

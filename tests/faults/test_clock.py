@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, letters_to, open_turn, parsed, reply_to, run_worker, running_match
+from cast import (
+    ADDRESSES,
+    letters_to,
+    on_time,
+    open_turn,
+    parsed,
+    reply_to,
+    run_worker,
+    running_match,
+)
 from flask_migrate import upgrade
-from mail_server import Mailbox, free_port
+from mail_server import Mailbox
+from worker_process import wait_for, working
 
 from pbem import audit, create_app, play, worker
 from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.mail import inbox
-from pbem.models import Letter, Match, Move, Note, Reminder
+from pbem.models import Beat, Letter, Match, Move, Note, Reminder
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -40,23 +43,25 @@ def asked(turn) -> str:
 
 def test_a_turn_is_reminded_once_a_day_before(turn, now) -> None:
     name = asked(turn)
-    worker.remind(now + 47 * HOUR + 59 * MINUTE)
+    on_time(worker.remind, now + 47 * HOUR + 59 * MINUTE)
     assert letters_to(name, "reminder") == []
     for minutes in range(3):
-        worker.remind(now + 48 * HOUR + minutes * MINUTE)
-    worker.remind(now + 71 * HOUR)
+        on_time(worker.remind, now + 48 * HOUR + minutes * MINUTE)
+    on_time(worker.remind, now + 71 * HOUR)
     assert len(letters_to(name, "reminder")) == 1
 
 
 def test_a_turn_of_less_than_a_day_is_not_reminded_before_it_was_asked(app, now) -> None:
     running_match(["ann", "bob"], now=now, pace_hours=12)
     for hours in range(12):
-        worker.remind(now + hours * HOUR)
+        on_time(worker.remind, now + hours * HOUR)
     assert db.session.query(Letter).filter_by(kind="reminder").count() == 0
 
 
 def test_two_workers_remind_once(turn, app, now) -> None:
     start = threading.Barrier(2)
+    with writing():
+        db.session.merge(Beat(id=1, at=now + 50 * HOUR))
 
     def work() -> None:
         with app.app_context():
@@ -74,12 +79,12 @@ def test_two_workers_remind_once(turn, app, now) -> None:
 
 def test_the_house_plays_after_the_grace_and_not_a_minute_before(turn, mailbox, now) -> None:
     turn_id, name = turn.id, asked(turn)
-    worker.time_out(now + 73 * HOUR)
+    on_time(worker.time_out, now + 73 * HOUR)
     assert db.session.query(Move).count() == 0
-    worker.time_out(now + 73 * HOUR + MINUTE)
+    on_time(worker.time_out, now + 73 * HOUR + MINUTE)
     assert db.session.query(Move).count() == 1
     for minutes in (2, 3):
-        worker.time_out(now + 73 * HOUR + minutes * MINUTE)
+        on_time(worker.time_out, now + 73 * HOUR + minutes * MINUTE)
     (move,) = db.session.query(Move)
     assert (move.turn_id, move.by) == (turn_id, "timeout")
     run_worker(now + 73 * HOUR + 4 * MINUTE)
@@ -93,7 +98,7 @@ def test_the_house_plays_after_the_grace_and_not_a_minute_before(turn, mailbox, 
 def test_a_move_that_came_first_cancels_both(turn, now) -> None:
     name, turn_id = asked(turn), turn.id
     play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now + HOUR)
-    worker.remind(now + 50 * HOUR)
+    on_time(worker.remind, now + 50 * HOUR)
     assert [r.turn_id for r in db.session.query(Reminder) if r.turn_id == turn_id] == []
     assert play.time_out(turn_id, now=now + 80 * HOUR) is False
     assert [move.by for move in db.session.query(Move).filter_by(turn_id=turn_id)] == ["link"]
@@ -104,7 +109,7 @@ def test_a_move_in_the_grace_counts(turn, now) -> None:
     turn_id = turn.id
     text = play.choose_for(turn_id, "greedy")
     play.make_move(turn_id, text, by="link", now=now + 72 * HOUR + 59 * MINUTE)
-    worker.time_out(now + 74 * HOUR)
+    on_time(worker.time_out, now + 74 * HOUR)
     assert [move.by for move in db.session.query(Move).filter_by(turn_id=turn_id)] == ["link"]
 
 
@@ -116,10 +121,10 @@ def test_a_reply_that_reached_us_in_time_counts_though_it_is_read_late(turn, mai
     envelope = inbox.Envelope(str(letter["Reply-To"]), ADDRESSES[name])
     inbox.take(raw, envelope, now=now + 72 * HOUR + 30 * MINUTE)
     # The clock looks before anybody has read the mail: it must not act.
-    worker.time_out(now + 74 * HOUR)
+    on_time(worker.time_out, now + 74 * HOUR)
     assert db.session.query(Move).count() == 0
     inbox.read_all(now=now + 74 * HOUR)
-    worker.time_out(now + 74 * HOUR)
+    on_time(worker.time_out, now + 74 * HOUR)
     assert [m.by for m in db.session.query(Move).filter_by(turn_id=turn_id)] == ["reply"]
 
 
@@ -128,7 +133,7 @@ def test_a_mail_that_came_too_late_does_not_hold_the_clock(turn, now) -> None:
         Note(digest="x", raw=b"", recipient="", return_path="", received_at=now + 74 * HOUR)
     )
     db.session.commit()
-    worker.time_out(now + 75 * HOUR)
+    on_time(worker.time_out, now + 75 * HOUR)
     assert [move.by for move in db.session.query(Move)] == ["timeout"]
 
 
@@ -142,16 +147,15 @@ def test_a_real_worker_reminds_once_and_then_lets_the_house_play(
     )  # fmt: skip
     with create_app(settings).app_context():
         upgrade()
-        match_id = running_match(["ann", "bob"], now=datetime.now(UTC) - 60 * HOUR).id
+        match_id = running_match(["ann", "bob"], now=datetime.now(UTC)).id
+        with working(database, mailbox):
+            wait_for(lambda: told(mailbox, "your turn (move 1)"))
+        # It is the turn that we move, not the clock.
+        turn_id = moved_back(match_id, 60 * HOUR)
         with working(database, mailbox):
             wait_for(lambda: told(mailbox, "still your turn"))
         assert told(mailbox, "time ran out") == []
-        # Another worker, twenty hours later: it is the turn that we move, not the clock.
-        with writing():
-            turn = open_turn(db.session.get_one(Match, match_id))
-            turn.opened_at -= 20 * HOUR
-            turn.deadline -= 20 * HOUR
-            turn_id = turn.id
+        moved_back(match_id, 14 * HOUR)
         with working(database, mailbox):
             wait_for(lambda: told(mailbox, "time ran out"))
         db.session.rollback()
@@ -165,44 +169,16 @@ def test_a_real_worker_reminds_once_and_then_lets_the_house_play(
         db.engine.dispose()
 
 
-@contextmanager
-def working(database: str, mailbox: Mailbox) -> Iterator[None]:
-    """Run a worker process beside the block and stop it as its host would."""
-    process = start_worker(database, mailbox)
-    try:
-        yield
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 0, err
-
-
-def start_worker(database: str, mailbox: Mailbox) -> subprocess.Popen[str]:
-    root = Path(__file__).parents[2]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(root),
-        "PBEM_DATABASE_URL": database,
-        "PBEM_MAIL_DOMAIN": "play.example",
-        "PBEM_SECRET_KEYS": "ab" * 32,
-        "PBEM_SMTP_PORT": str(mailbox.port),
-        "PBEM_LISTEN_PORT": str(free_port()),
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "pbem", "worker"],
-        cwd=root, env=environment, text=True, stderr=subprocess.PIPE,
-    )  # fmt: skip
+def moved_back(match_id: int, by: timedelta) -> int:
+    """Let the open turn have been asked so much earlier; returns its id."""
+    with writing():
+        turn = open_turn(db.session.get_one(Match, match_id))
+        turn.opened_at -= by
+        turn.deadline -= by
+        return turn.id
 
 
 def told(mailbox: Mailbox, words: str) -> list[str]:
     """Return the subjects of the mails that came and have the words."""
     subjects = [str(parsed(raw)["Subject"]) for _sender, _to, raw in mailbox.arrived]
     return [subject for subject in subjects if words in subject]
-
-
-def wait_for(happens) -> None:
-    end = time.monotonic() + 60
-    while not happens():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.2)

@@ -231,7 +231,9 @@ def test_no_damage_to_a_record_passes(name):
     moves = golden(name)["moves"]
     for at in range(0, len(moves), max(1, len(moves) // 9)):
         lost = changed(["moves"], moves[:at] + moves[at + 1 :], name)
-        assert refused(lost).startswith(f"ply {at + 1}: " if moves[at + 1 :] else ("ended", "score"))
+        assert refused(lost).startswith(
+            f"ply {at + 1}: " if moves[at + 1 :] else ("ended", "score")
+        )
         for other in ("AM", "CK", "2MK", "9LK", "5SW"):
             words = [other if word in CARDS else word for word in moves[at]["move"].split()]
             if " ".join(words) != moves[at]["move"]:

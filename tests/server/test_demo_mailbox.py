@@ -109,7 +109,8 @@ def test_the_html_is_shown_with_its_pictures_and_without_scripts(
     assert picture.mimetype == "image/png"
     assert picture.data.startswith(b"\x89PNG")
     assert client.get("/demo/mail/1/picture/another").status_code == 404
-    assert client.get("/demo/mail/1/file/0").status_code == 404
+    assert client.get("/demo/mail/1/file/0").mimetype == "text/calendar"
+    assert client.get("/demo/mail/1/file/1").status_code == 404
 
 
 def test_a_mail_is_unread_until_it_is_opened(client: FlaskClient, inbox: Mailbox) -> None:

@@ -98,8 +98,28 @@ def tell_all(match: Match, turn: Turn, now) -> None:
         post.receipt(table, asked, match.moves[-1], asked, now=now)
         last = db.session.get_one(Turn, match.moves[-1].turn_id)
         post.receipt(table, last, match.moves[-1], None, now=now)
-        post.house_played(table, asked, now=now)
+        post.house_played(asked, seat, match.moves[-1], now=now)
         post.stands(asked, seat, now=now)
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_so_it_is_with_a_letter_about_several_games(app, now, monkeypatch, name) -> None:
+    chance = random.Random(name)
+    for nth, (_match, turn) in enumerate(positions(name, now, moves=25)):
+        if nth % 8:
+            continue
+        player = load(turn.match).seat(turn.seat).player
+        with writing():
+            post.digest(player, [db.session.get_one(Turn, turn.id)], now=now)
+        letter = db.session.query(Letter).filter_by(kind="digest").order_by(Letter.id.desc())[0]
+        table = load(turn.match, ply=turn.ply)
+        plain = letters.build(letter).as_bytes()
+        for _ in range(3):
+            state = REDEALERS[name](table.state, turn.seat, chance)
+            anew = replace(table, state=state)
+            with monkeypatch.context() as patch:
+                patch.setattr(contents, "load", lambda _match, anew=anew, **_ply: anew)
+                assert letters.build(letter).as_bytes() == plain
 
 
 def check_redeals(letter: Letter, chance: random.Random) -> None:
@@ -142,6 +162,8 @@ def page(match, table) -> str:
             log=telling.log(table, None),
             hands=(),
             own_url=None,
+            waiting=(),
+            zone="UTC",
             winners=[],
         )
 

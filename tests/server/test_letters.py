@@ -27,7 +27,8 @@ def test_a_turn_letter_is_built_as_mail_programs_like_it(app, mailbox, now) -> N
     run_worker(now)
     ((sender, _to, raw),) = [m for m in mailbox.arrived if b"your turn" in m[2]]
     message = parsed(raw)
-    assert [part.get_content_type() for part in message.walk()][:4] == [
+    assert [part.get_content_type() for part in message.walk()][:5] == [
+        "multipart/mixed",
         "multipart/alternative",
         "text/plain",
         "multipart/related",

@@ -33,6 +33,8 @@ def database_url(tmp_path: Path) -> str:
 def lines(letter: Letter, language: str, table) -> set[str]:
     """Return lines that a reader's program may make of a letter."""
     with force_locale(language):
+        if letter.kind in contents.PLAIN:
+            return wrapped(letters.build(letter))
         kind = contents.AT_TABLE[letter.kind]
         return wrapped(letters.compose(letter, kind(letter, table)))
 
@@ -98,11 +100,18 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
                 post.receipt(table, asked, move, asked, now=now)
                 last = db.session.get_one(Turn, move.turn_id)
                 post.receipt(table, last, move, None, now=now)
-            post.house_played(table, asked, now=now)
+                post.house_played(asked, seat, move, now=now)
             post.stands(asked, seat, now=now)
+            post.digest(seat.player, [asked], now=now)
+            post.reminders(seat.player, [asked], now=now)
+            for what in contents.NOTICES:
+                post.notice(match, what, {"name": "Ann", "until": now.isoformat()}, now=now)
         command = reply.turn_commands(table.game, table.view(turn.seat))
         turns = [turn.id, *(move.turn_id for move in match.moves[-1:])]
-        for letter in db.session.query(Letter).filter(Letter.turn_id.in_(turns)):
+        about = Letter.turn_id.in_(turns) | Letter.kind.in_(("digest", "reminders", "notice"))
+        for letter in db.session.query(Letter).filter(about):
+            if not letters.is_true(letter) and letter.kind in ("digest", "reminders"):
+                continue
             wrong = {line for line in lines(letter, language, table) if reads(line, command)}
             # The player's own words stand in one of them, between marks.
             assert wrong == set()

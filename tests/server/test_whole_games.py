@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from cast import ADDRESSES, by_link, by_number, run_worker, running_match
@@ -13,22 +14,44 @@ from pbem.ext import db
 from pbem.mail.listener import Listener
 from pbem.models import Letter, Match
 
+# Each game is long, so each is played on one kind of database; every way of playing and
+# every game comes to both.
 GAMES = [
-    ("biscuit", "links", ("ann", "bob", "cleo"), {"excuse": True, "pawns": True}),
-    ("biscuit", "replies", ("ann", "bob"), {}),
-    ("biscuit", "mixed", ("ann", "bob", "cleo", "bot"), {"partners": True, "courts": True}),
-    ("biscuit", "mixed", ("ann", "bot"), {"target": 10}),
-    ("bisque", "links", ("ann", "bob", "bot"), {"rounds": 1}),
-    ("bisque", "replies", ("ann", "bob", "cleo"), {"rounds": 1}),
-    ("bisque", "mixed", ("ann", "bot", "cleo"), {"rounds": 2}),
-    ("snakebit", "links", ("ann", "bot", "bot", "bot"), {"end": "six"}),
-    ("snakebit", "replies", ("ann", "bob", "bot"), {}),
+    ("sqlite", "biscuit", "links", ("ann", "bob", "cleo"), {"excuse": True, "pawns": True}),
+    ("postgresql", "biscuit", "replies", ("ann", "bob"), {}),
+    (
+        "sqlite",
+        "biscuit",
+        "mixed",
+        ("ann", "bob", "bot", "bot"),
+        {"partners": True, "courts": True},
+    ),
+    ("postgresql", "biscuit", "mixed", ("ann", "bot"), {"target": 10}),
+    ("postgresql", "bisque", "links", ("ann", "bob", "bot"), {"rounds": 1}),
+    ("sqlite", "bisque", "replies", ("ann", "bob", "cleo"), {"rounds": 1}),
+    ("postgresql", "bisque", "mixed", ("ann", "bot", "bot"), {"rounds": 2}),
+    ("postgresql", "snakebit", "links", ("ann", "bot", "bot", "bot"), {"end": "six"}),
+    ("sqlite", "snakebit", "replies", ("ann", "bot", "bot"), {}),
 ]
 
 
-@pytest.mark.parametrize(("game", "way", "names", "options"), GAMES)
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest, kind: str, tmp_path: Path) -> str:
+    """The URL of an empty database of the kind that the game is played on."""
+    if kind == "sqlite":
+        return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return request.getfixturevalue("postgres")
+
+
+@pytest.fixture
+def kind() -> str:
+    """Given by each game."""
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(("kind", "game", "way", "names", "options"), GAMES)
 def test_a_game_is_played_to_its_end(
-    app, mailbox: Mailbox, listener: Listener, now, game, way, names, options
+    app, mailbox: Mailbox, listener: Listener, now, kind, game, way, names, options
 ) -> None:
     match_id = running_match(names, now=now, game=game, **options).id
     for nth in range(400):

@@ -1,0 +1,217 @@
+"""Use cases of a player's own time: settings, absences, coming back, mail that comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import func, select, update
+
+from engine.game import N_
+from pbem import clocks, deadlines, play, post
+from pbem.config import LANGUAGES
+from pbem.deadlines import Span
+from pbem.errors import BadAbsence, BadChoice, BadTime
+from pbem.ext import db, writing
+from pbem.lobby import clean_name, clean_zone
+from pbem.models import Absence, Entries, Letter, Match, Player, Seat, Status
+
+LONGEST_AHEAD: Final = timedelta(days=366)  # how far off an absence may begin
+
+
+def change_settings(
+    player_id: int, given: Mapping[str, str], steps: Sequence[str], *, now: datetime
+) -> None:
+    """Store a player's settings as a form gives them; an open deadline never comes forward.
+
+    Raises BadZone, BadTime or BadChoice; nothing is stored then.
+    """
+    zone = clean_zone(given.get("zone", ""))
+    quiet_from, quiet_until = (
+        _minutes(given.get(name, "")) for name in ("quiet_from", "quiet_until")
+    )
+    if (quiet_from is None) != (quiet_until is None):
+        raise BadTime(N_("quiet hours have a beginning and an end; leave both out for none"))
+    digest_at = _minutes(given.get("digest_at", ""))
+    language, entries = given.get("language", ""), given.get("entries", "")
+    if language not in LANGUAGES or entries not in list(Entries):
+        raise BadChoice
+    chosen = [step for step in deadlines.STEPS if str(step) in steps]
+    if len(chosen) != len(set(steps)):
+        raise BadChoice
+    with writing():
+        player = db.session.get_one(Player, player_id)
+        player.name = clean_name(given.get("name", "")) or player.name
+        player.language, player.zone, player.entries = language, zone, entries
+        player.plays_forced = bool(given.get("plays_forced"))
+        player.quiet_from, player.quiet_until = quiet_from, quiet_until
+        player.reminder_steps = chosen
+        if digest_at is None and player.digest_at is not None:
+            player.digest_at = None
+            _tell_untold(player, now=now)
+        if digest_at != player.digest_at:
+            player.digest_at, player.digested_at = digest_at, now
+        for turn in clocks.open_turns(player=player):
+            clocks.refresh(turn, now=now)
+
+
+def set_absence(player_id: int, first: str, last: str, *, now: datetime) -> Absence:
+    """Let a player's clocks stand still from one day to another, both included.
+
+    The days are written as 2026-12-24 and counted in the player's zone. Raises BadAbsence.
+    """
+    begins, ends = _day(first), _day(last)
+    with writing():
+        player = db.session.get_one(Player, player_id)
+        zone = ZoneInfo(player.zone)
+        today = now.astimezone(zone).date()
+        if begins < today:
+            raise BadAbsence(N_("the first day is in the past; begin today or later"))
+        if ends < begins:
+            raise BadAbsence(N_("the last day comes before the first"))
+        span = deadlines.absence(begins, ends, zone)
+        if span.start > now + LONGEST_AHEAD:
+            raise BadAbsence(N_("that is more than a year ahead; set it later"))
+        spans = [*_spans(player), span]
+        for year in range(begins.year, ends.year + 1):
+            if deadlines.days_absent(spans, year, zone) > deadlines.MOST_ABSENCE:
+                text = N_("that makes more than %(most)s days of absence in %(year)s")
+                raise BadAbsence(text, most=deadlines.MOST_ABSENCE, year=year)
+        absence = Absence(
+            player_id=player.id, starts_at=max(now, span.start), ends_at=span.until, made_at=now
+        )
+        db.session.add(absence)
+        db.session.flush()
+        db.session.refresh(player, ["absences"])
+        for turn in clocks.open_turns(player=player):
+            clocks.refresh(turn, now=now)
+            about = {"name": clocks.seat_of(turn).name, "until": span.until.isoformat()}
+            post.notice(turn.match, "absent", about, but=clocks.seat_of(turn), now=now)
+        player.offers_absence = False
+    return absence
+
+
+def end_absence(absence_id: int, player_id: int, *, now: datetime) -> None:
+    """End an absence now, or take back one that has not begun; ended ones stay as they are."""
+    with writing():
+        absence = db.session.get(Absence, absence_id)
+        if absence is None or absence.player_id != player_id or absence.ends_at <= now:
+            return
+        if absence.starts_at >= now:
+            db.session.delete(absence)
+        else:
+            absence.ends_at = now
+        db.session.flush()
+        player = db.session.get_one(Player, player_id)
+        db.session.refresh(player, ["absences"])
+        for turn in clocks.open_turns(player=player):
+            clocks.refresh(turn, now=now, may_come_forward=True)
+
+
+def come_back(player_id: int, *, now: datetime) -> None:
+    """Take a player's word that they are there: seats that the house kept are theirs again."""
+    with writing():
+        player = db.session.get_one(Player, player_id)
+        reached(player, now=now)
+        for seat in _running_seats(player):
+            if seat.is_kept:
+                play.lock(seat.match)
+                db.session.refresh(seat)
+                play.come_back(seat, now=now)
+
+
+def bounced(letter_id: int, reason: str, *, now: datetime) -> None:
+    """Mark the address of a letter that came back, and stop the clocks that wait for it.
+
+    The caller holds the transaction.
+    """
+    letter = db.session.get_one(Letter, letter_id)
+    player = letter.player
+    if player is None or letter.address != player.address:
+        return
+    is_news = player.unreachable_at is None
+    player.unreachable_at, player.unreachable_why = now, reason[:200]
+    for turn in clocks.open_turns(player=player):
+        seat = clocks.seat_of(turn)
+        if clocks.hold_if_unreachable(turn, seat, now=now) or is_news:
+            post.notice(turn.match, "unreachable", {"name": seat.name}, but=seat, now=now)
+
+
+def reached(player: Player, *, now: datetime) -> None:
+    """Forget that a player could not be reached. The caller holds the transaction."""
+    if player.unreachable_at is None:
+        return
+    player.unreachable_at = player.unreachable_why = None
+    for turn in clocks.open_turns(player=player):
+        clocks.cut_stop(turn, "unreachable", now=now)
+
+
+def send_digest(player_id: int, last: datetime, *, now: datetime) -> None:
+    """Queue the digest that is due after the last one; an empty one is left out."""
+    with writing():
+        claimed = db.session.scalars(
+            update(Player)
+            .where(
+                Player.id == player_id, func.coalesce(Player.digested_at, Player.created_at) == last
+            )
+            .values(digested_at=now)
+            .returning(Player.id)
+        ).all()
+        if not claimed:
+            return
+        player = db.session.get_one(Player, player_id)
+        turns = [
+            turn
+            for turn in clocks.open_turns(player=player)
+            if clocks.seat_of(turn).is_asked_by_mail
+        ]
+        if turns:
+            post.digest(player, turns, now=now)
+
+
+def is_kept_anywhere(player: Player) -> bool:
+    """Return whether the house plays for a player in some game."""
+    return any(seat.is_kept for seat in _running_seats(player))
+
+
+def _tell_untold(player: Player, *, now: datetime) -> None:
+    """Tell a player of the open turns that waited for a digest."""
+    for turn in clocks.open_turns(player=player):
+        told = select(Letter.id).where(Letter.turn_id == turn.id, Letter.kind == "your_turn")
+        if db.session.scalar(told.limit(1)) is None:
+            post.your_turn(clocks.seat_of(turn), turn, now=now)
+
+
+def _running_seats(player: Player) -> Sequence[Seat]:
+    return db.session.scalars(
+        select(Seat)
+        .join(Match)
+        .where(Seat.player_id == player.id, Match.status == Status.RUNNING)
+        .order_by(Seat.match_id)
+    ).all()
+
+
+def _spans(player: Player) -> list[Span]:
+    return [Span(one.starts_at, one.ends_at) for one in player.absences]
+
+
+def _minutes(text: str) -> int | None:
+    """Return the minutes after midnight that a field says, None for an empty one."""
+    text = text.strip()
+    if not text:
+        return None
+    hours, _, minutes = text.partition(":")
+    if not (hours.isdecimal() and minutes.isdecimal() and len(minutes) == 2):
+        raise BadTime
+    if int(hours) > 23 or int(minutes) > 59:
+        raise BadTime
+    return int(hours) * 60 + int(minutes)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise BadAbsence from None

@@ -1,0 +1,131 @@
+"""A player's own pages, opened by their token: times, absences, "I am back", a feed, a yes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask_babel import force_locale
+from werkzeug.wrappers import Response as Answer
+
+from engine import GAMES
+from pbem import agreements, away, clocks, deadlines, words
+from pbem.config import LANGUAGES
+from pbem.errors import PbemError
+from pbem.ext import db, tokens
+from pbem.links import Links
+from pbem.mail import contents, entries
+from pbem.models import Entries, Player, Proposal, Seat
+from pbem.web.errors import in_words
+from pbem.web.security import keep_private, signed_in
+
+pages = Blueprint("you", __name__)
+
+
+@pages.after_request
+def _private(response: Response) -> Response:
+    return keep_private(response)
+
+
+@pages.get("/you")
+def own() -> Answer:
+    """Lead a signed-in player to their own page."""
+    player = signed_in()
+    return redirect(url_for("home.front") if player is None else Links().you(player))
+
+
+@pages.get("/y/<token>")
+def you(token: str) -> Response:
+    """Show a player's settings and absences."""
+    return _page(_player("you", token), "", 200)
+
+
+@pages.post("/y/<token>")
+def change(token: str) -> Response | Answer:
+    """Do what one of the page's forms asks, or say at the form what is wrong."""
+    player, now, form = _player("you", token), datetime.now(UTC), request.form
+    try:
+        match form.get("do"):
+            case "settings":
+                steps = form.getlist("steps")
+                away.change_settings(player.id, form, steps, now=now)
+            case "away":
+                away.set_absence(player.id, form.get("first", ""), form.get("last", ""), now=now)
+            case "end":
+                away.end_absence(form.get("absence", 0, type=int), player.id, now=now)
+            case "back":
+                away.come_back(player.id, now=now)
+    except PbemError as error:
+        return _page(player, in_words(error), 409)
+    return redirect(f"{Links().you(player)}?done=1", code=303)
+
+
+@pages.get("/c/<token>.ics")
+def feed(token: str) -> Response:
+    """Hand out a player's deadlines as a calendar that programs subscribe to."""
+    player = _player("feed", token)
+    with force_locale(player.language):
+        body = entries.feed(player, now=datetime.now(UTC))
+    return Response(body, mimetype="text/calendar")
+
+
+@pages.get("/p/<token>")
+def proposal(token: str) -> Response:
+    """Show what a player of the table would like; only the button agrees."""
+    return _proposal_page(*_proposed(token), token)
+
+
+@pages.post("/p/<token>")
+def agree(token: str) -> Response:
+    """Agree to it."""
+    proposed, seat = _proposed(token)
+    agreements.say_yes(proposed.id, seat.id, now=datetime.now(UTC))
+    return _proposal_page(*_proposed(token), token)
+
+
+def _proposed(token: str) -> tuple[Proposal, Seat]:
+    proposal_id, seat_id = tokens().read_link("yes", token)
+    return db.session.get_one(Proposal, proposal_id), db.session.get_one(Seat, seat_id)
+
+
+def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
+    missing = [other.name for other in agreements.asked(proposed) if other.id != seat.id]
+    page = render_template(
+        "web/proposal.html",
+        match=proposed.match,
+        title=GAMES[proposed.match.game].title,
+        line=contents.wish(proposed),
+        token=token,
+        is_open=proposed.closed_at is None,
+        is_done=proposed.result == "done",
+        has_agreed=seat.id in proposed.yes,
+        missing=missing if proposed.kind == "end" else [],
+        seat_url=Links().seat(seat),
+    )
+    return make_response(page)
+
+
+def _player(purpose: str, token: str) -> Player:
+    (player_id,) = tokens().read_link(purpose, token)
+    return db.session.get_one(Player, player_id)
+
+
+def _page(player: Player, problem: str, status: int) -> Response:
+    now = datetime.now(UTC)
+    page = render_template(
+        "web/you.html",
+        player=player,
+        problem=problem,
+        done=request.args.get("done"),
+        typed=request.form,
+        languages=LANGUAGES,
+        steps=deadlines.STEPS,
+        kinds=list(Entries),
+        wall=words.wall,
+        feed_url=Links().feed(player),
+        absences=[one for one in player.absences if one.ends_at > now],
+        most=deadlines.MOST_ABSENCE,
+        today=now.astimezone(clocks.zone_of(player)).date(),
+        is_missed=player.unreachable_at is not None or away.is_kept_anywhere(player),
+    )
+    return make_response(page, status)
