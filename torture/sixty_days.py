@@ -1,0 +1,342 @@
+"""Many games over many days with a made-up clock, players of all habits, and a mortal worker.
+
+    make torture            200 games, 60 days
+    python torture/sixty_days.py --matches 20 --days 30 --seed 3
+
+Letters are taken by a postman of our own, since no real relay lives through sixty days in
+minutes; all else is the server's own code on a real database. Whatever breaks a promise of
+time is counted, and the exit code is 1 if anything did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flask import Flask
+from flask_migrate import upgrade
+from sqlalchemy import event, select
+
+from engine import GAMES
+from pbem import audit, away, clocks, create_app, deadlines, lobby, play, worker
+from pbem.config import Settings
+from pbem.errors import PbemError
+from pbem.ext import db, writing
+from pbem.lobby import Chair
+from pbem.mail import letters, outbox
+from pbem.models import Beat, Letter, Match, Move, Player, Policy, Reminder, Seat, Status, Turn
+
+BEGIN = datetime(2026, 10, 12, 9, 0, tzinfo=UTC)  # both changes of the clocks lie ahead
+TICK = timedelta(minutes=30)
+ZONES = (
+    "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
+    "Asia/Kolkata", "America/Santiago", "UTC",
+)  # fmt: skip
+HABITS = ("prompt", "prompt", "slow", "late", "gone", "holiday", "weekends", "bouncing")
+
+
+class Killed(BaseException):
+    """The worker died in the middle of what it did."""
+
+
+class Days:
+    """One run: its players and games, and what it has counted."""
+
+    def __init__(self, matches: int, days: int, seed: int) -> None:
+        """Make everybody and open all tables; must run inside an application's context."""
+        self.chance = random.Random(seed)
+        self.now = BEGIN
+        self.days = days
+        self.counts: Counter[str] = Counter()
+        self.wrongs: list[str] = []
+        self.habits: dict[int, str] = {}
+        self.moves_at: dict[int, datetime | None] = {}
+        self.deadlines: dict[int, datetime] = {}
+        self._make_players(max(8, matches // 3))
+        for nth in range(matches):
+            self._open_table(nth)
+
+    def run(self) -> None:
+        """Let the days go by."""
+        with _small_letters(), self._postman():
+            while self.now < BEGIN + timedelta(days=self.days):
+                self._work()
+                self._play()
+                self.now += TICK
+        self._check_the_end()
+
+    def _make_players(self, number: int) -> None:
+        for nth in range(number):
+            habit = HABITS[nth % len(HABITS)]
+            with writing():
+                player = lobby.new_player(
+                    f"p{nth}@players.example", name=f"P{nth}", language="en",
+                    zone=self.chance.choice(ZONES), now=self.now,
+                )  # fmt: skip
+                if self.chance.random() < 0.6:
+                    player.quiet_from, player.quiet_until = self.chance.choice(
+                        ((22 * 60, 8 * 60), (0, 6 * 60 + 30), (13 * 60, 15 * 60))
+                    )
+                if self.chance.random() < 0.2:
+                    player.digest_at, player.digested_at = 60 * self.chance.randrange(24), self.now
+                player.reminder_steps = [
+                    step for step in deadlines.STEPS if self.chance.random() < 0.5
+                ]
+            self.habits[player.id] = habit
+
+    def _open_table(self, nth: int) -> None:
+        game = list(GAMES.values())[nth % len(GAMES)]
+        seats = self.chance.choice(game.seat_counts)
+        chosen = self.chance.sample(sorted(self.habits), seats)
+        opener, *others = [db.session.get_one(Player, player_id) for player_id in chosen]
+        addresses = [player.address for player in others]
+        match = lobby.open_table(
+            opener, game.name, [Chair(address=address) for address in addresses], {},
+            pace_hours=self.chance.choice((12, 24, 48)),
+            bank_hours=self.chance.choice((0, 24, 72)),
+            weekends=self.chance.random() < 0.3,
+            policy=self.chance.choice((Policy.HOUSE, Policy.HOUSE, Policy.OPEN, Policy.STOP)),
+            now=self.now,
+        )  # fmt: skip
+        for seat in list(match.seats):
+            if seat.invited:
+                lobby.sit(seat.id, name="", phrase="", language="en", zone="UTC", now=self.now)
+
+    def _work(self) -> None:
+        """Run the worker once; now and then it dies at some statement and begins again."""
+        with writing():
+            db.session.merge(Beat(id=1, at=self.now))
+        before = self._deadlines()
+        dies_after = self.chance.randrange(60) if self.chance.random() < 0.05 else None
+        try:
+            with _dying(dies_after):
+                worker.run_once(self.now)
+        except Killed:
+            self.counts["worker killed"] += 1
+            db.session.rollback()
+            # What it had leased is given back sooner than in life, to save ticks.
+            worker.run_once(self.now + outbox.LEASE + timedelta(seconds=1))
+        self._check_timeouts(before)
+
+    def _deadlines(self) -> dict[int, datetime]:
+        rows = select(Turn.id, Turn.deadline).where(Turn.closed_at.is_(None))
+        return dict(row for row in db.session.execute(rows))  # type: ignore[arg-type]
+
+    def _check_timeouts(self, before: dict[int, datetime]) -> None:
+        """Look that each turn that timed out was out of time by the deadline shown before."""
+        closed = [turn_id for turn_id in before if turn_id not in self._deadlines()]
+        for turn_id in closed:
+            move = db.session.scalar(select(Move).where(Move.turn_id == turn_id))
+            if move is None or move.by != "timeout":
+                continue
+            self.counts["played by the house"] += 1
+            seat = clocks.seat_of(db.session.get_one(Turn, turn_id))
+            if seat.misses == 0 or seat.misses > play.MOST_MISSES or seat.is_kept:
+                continue
+            if self.now <= before[turn_id] + deadlines.GRACE:
+                self.wrongs.append(f"turn {turn_id} timed out before its deadline and grace")
+
+    def _play(self) -> None:
+        """Let everybody move who wants to by now."""
+        turns = db.session.execute(
+            select(Turn.id, Turn.opened_at, Turn.deadline, Seat.player_id)
+            .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+            .where(Turn.closed_at.is_(None), Seat.player_id.is_not(None))
+        ).all()
+        for turn_id, opened_at, deadline, player_id in turns:
+            if turn_id not in self.moves_at:
+                self.moves_at[turn_id] = self._wish(player_id, opened_at, deadline)
+            wish = self.moves_at[turn_id]
+            if wish is None or wish > self.now or not self._is_there(player_id):
+                continue
+            try:
+                text = play.choose_for(turn_id, "random")
+                if text is not None:
+                    play.make_move(turn_id, text, by="link", now=self.now)
+                    self.counts["moves"] += 1
+            except PbemError as error:
+                self.wrongs.append(f"turn {turn_id}: {error}")
+        if self.chance.random() < 0.01:
+            self._go_away()
+
+    def _wish(self, player_id: int, opened_at: datetime, deadline: datetime) -> datetime | None:
+        """Return when a player will move, None for never."""
+        whole = deadline - opened_at
+        match self.habits[player_id]:
+            case "slow":
+                return opened_at + whole * self.chance.uniform(0.3, 0.95)
+            case "late":
+                return opened_at + whole * self.chance.uniform(0.7, 1.2)
+            case "gone" if self.now > BEGIN + timedelta(days=self.days / 5):
+                return None
+            case _:
+                return opened_at + timedelta(hours=self.chance.uniform(0.2, 6))
+
+    def _is_there(self, player_id: int) -> bool:
+        player = db.session.get_one(Player, player_id)
+        local = self.now.astimezone(ZoneInfo(player.zone))
+        if self.habits[player_id] == "weekends":
+            return local.weekday() >= 5
+        return not any(span.holds(self.now) for span in clocks.absences_of(player))
+
+    def _go_away(self) -> None:
+        """Let somebody set an absence, and perhaps end one early."""
+        holiday = [one for one, habit in self.habits.items() if habit == "holiday"]
+        player = db.session.get_one(Player, self.chance.choice(holiday))
+        first = self.now.astimezone(ZoneInfo(player.zone)).date()
+        last = first + timedelta(days=self.chance.randrange(1, 12))
+        before = self._deadlines()
+        try:
+            away.set_absence(player.id, str(first), str(last), now=self.now)
+        except PbemError:
+            self.counts["absence refused"] += 1
+            return
+        self.counts["absences"] += 1
+        for turn_id, deadline in self._deadlines().items():
+            if deadline < before.get(turn_id, deadline):
+                self.wrongs.append(f"turn {turn_id}: an absence brought its deadline forward")
+
+    @contextmanager
+    def _postman(self) -> Iterator[None]:
+        """Take all letters, look at each as it leaves, and let some come back."""
+        days = self
+
+        class Connection:
+            def send(self, parcel: Any, *, envelope_from: str) -> None:  # noqa: ARG002
+                days._look(int(parcel.content["X-Letter"]))
+
+        class Postman:
+            @contextmanager
+            def connect(self) -> Iterator[Connection]:
+                yield Connection()
+
+        from flask import current_app
+
+        kept = current_app.extensions["pbem.postman"]
+        current_app.extensions["pbem.postman"] = Postman()
+        yield
+        current_app.extensions["pbem.postman"] = kept
+
+    def _look(self, letter_id: int) -> None:
+        letter = db.session.get_one(Letter, letter_id)
+        self.counts[f"letters: {letter.kind}"] += 1
+        player = letter.player
+        if letter.kind in ("your_turn", "reminder") and letter.turn and letter.turn.closed_at:
+            self.wrongs.append(f"letter {letter_id}: its turn was over when it left")
+        if player is None:
+            return
+        calendar = deadlines.Calendar(clocks.zone_of(player), clocks.quiet_of(player))
+        quiet = deadlines.out_of_quiet(self.now, calendar) != self.now
+        if quiet and letter.kind not in outbox.ASKED_FOR:
+            self.wrongs.append(f"letter {letter_id} left in quiet hours")
+        bounces = self.habits[player.id] == "bouncing" and self.chance.random() < 0.2
+        db.session.rollback()
+        if bounces:
+            self.counts["bounces"] += 1
+            with writing():
+                away.bounced(letter_id, "550 no such user", now=self.now)
+
+    def _check_the_end(self) -> None:
+        """Every game has ended, or stands where a rule says why."""
+        self.wrongs += [f"audit: {wrong}" for wrong in audit.wrongs(now=self.now)]
+        for match in db.session.scalars(select(Match)):
+            self.counts[f"games {match.status}"] += 1
+            if match.status != Status.RUNNING:
+                continue
+            for turn in clocks.open_turns(match=match):
+                seat = clocks.seat_of(turn)
+                is_due = turn.deadline + deadlines.GRACE + TICK < self.now
+                if is_due and not clocks.standstill(turn, seat, now=self.now):
+                    self.wrongs.append(f"turn {turn.id} of {match.code} stands for no reason")
+        twice = Counter(
+            (one.turn_id, one.deadline, one.step) for one in db.session.scalars(select(Reminder))
+        )
+        self.wrongs += [f"reminded twice: {key}" for key, number in twice.items() if number > 1]
+        self.counts["reminders given"] = sum(twice.values())
+
+
+@contextmanager
+def _small_letters() -> Iterator[None]:
+    """Write letters without their pictures and words: here only their coming counts."""
+
+    def build(letter: Letter) -> EmailMessage:
+        message = EmailMessage()
+        message["Subject"], message["From"] = "x", "play@play.example"
+        message["X-Letter"] = str(letter.id)
+        return message
+
+    kept, letters.build = letters.build, build
+    yield
+    letters.build = kept
+
+
+@contextmanager
+def _dying(after: int | None) -> Iterator[None]:
+    """Let the block die at its n-th statement that writes."""
+    left = after
+
+    def look(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        nonlocal left
+        if left is None or statement.lstrip()[:6] not in ("UPDATE", "INSERT"):
+            return
+        left -= 1
+        if left < 0:
+            left = None
+            raise Killed
+
+    event.listen(db.engine, "before_cursor_execute", look)
+    try:
+        yield
+    finally:
+        event.remove(db.engine, "before_cursor_execute", look)
+
+
+def simulate(app: Flask, *, matches: int, days: int, seed: int) -> Days:
+    """Run it in an application whose database is empty."""
+    with app.app_context():
+        run = Days(matches, days, seed)
+        run.run()
+        return run
+
+
+def main() -> int:
+    """Run it on a database of its own and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--matches", type=int, default=200)
+    parser.add_argument("--days", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(
+            Settings(
+                instance=Path(folder),
+                mail_domain="play.example",
+                base_url="https://play.example",
+                secret_keys=("ab" * 32,),
+                listen_protocol="none",
+            )
+        )
+        with app.app_context():
+            upgrade()
+        run = simulate(app, matches=given.matches, days=given.days, seed=given.seed)
+    print(f"{given.matches} games, {given.days} days, seed {given.seed}")
+    for what, number in sorted(run.counts.items()):
+        print(f"  {what}: {number}")
+    print(f"  wrongs: {len(run.wrongs)}")
+    for wrong in run.wrongs[:20]:
+        print(f"    {wrong}")
+    return 1 if run.wrongs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
