@@ -1,4 +1,4 @@
-"""Use cases of play: the only writer of running matches.
+"""Use cases of play: making moves, running out of time, ending; nothing else writes moves.
 
 Each takes the moment it happens and is one transaction.
 """
@@ -163,10 +163,7 @@ def come_back(seat: Seat, *, now: datetime) -> None:
     seat.is_kept = seat.is_free = False
     seat.misses = 0
     post.notice(seat.match, "back", {"name": seat.name}, but=seat, now=now)
-    turn = open_turn(seat.match, seat.number or 0)
-    if turn is not None:
-        clocks.restart(turn, now=now)
-        post.your_turn(seat, turn, now=now)
+    _ask_anew(seat, now=now)
 
 
 def take_over(seat: Seat, player: Player, name: str, *, now: datetime) -> None:
@@ -176,10 +173,7 @@ def take_over(seat: Seat, player: Player, name: str, *, now: datetime) -> None:
     seat.bank_left = int(seat.match.bank.total_seconds())
     seat.held_at = None
     post.notice(seat.match, "taken_over", {"name": name}, but=seat, now=now)
-    turn = open_turn(seat.match, seat.number or 0)
-    if turn is not None:
-        clocks.restart(turn, now=now)
-        post.your_turn(seat, turn, now=now)
+    _ask_anew(seat, now=now)
 
 
 def lock(match: Match) -> None:
@@ -335,6 +329,14 @@ def _ask(table: Table, number: int, *, now: datetime) -> Turn:
     db.session.flush()
     clocks.hold_if_unreachable(turn, seat, now=now)
     return turn
+
+
+def _ask_anew(seat: Seat, *, now: datetime) -> None:
+    """Let an open turn begin again for whoever sits there from now on."""
+    turn = open_turn(seat.match, seat.number or 0)
+    if turn is not None:
+        clocks.restart(turn, now=now)
+        post.your_turn(seat, turn, now=now)
 
 
 def _miss(seat: Seat, *, now: datetime) -> None:

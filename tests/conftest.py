@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mail_server import Mailbox, free_port, running_mailbox
+from sqlalchemy import inspect, text
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -56,10 +57,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
+def app(database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
     from flask_migrate import upgrade
-    from sqlalchemy import text
 
     from pbem import create_app
     from pbem.config import Settings
@@ -79,13 +79,37 @@ def app(database_url: str, tmp_path: Path, mailbox: Mailbox) -> Iterator[Flask]:
         )
     )
     with found.app_context():
-        upgrade()
+        # Migrations take longer than most tests, so a database is made once and then kept empty.
+        if database_url.startswith("sqlite"):
+            shutil.copyfile(empty_sqlite, database_url.removeprefix("sqlite:///"))
+        elif not inspect(db.engine).has_table("alembic_version"):
+            upgrade()
         yield found
         db.session.remove()
-        db.drop_all()
-        db.session.execute(text("DROP TABLE alembic_version"))
-        db.session.commit()
+        if not database_url.startswith("sqlite"):
+            names = ", ".join(f'"{table.name}"' for table in db.metadata.sorted_tables)
+            db.session.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
+            db.session.commit()
+        db.session.remove()
         db.engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database with its tables and no rows."""
+    from flask_migrate import upgrade
+
+    from pbem import create_app
+    from pbem.config import Settings
+    from pbem.ext import db
+
+    folder = tmp_path_factory.mktemp("empty")
+    with create_app(Settings(instance=folder, secret_keys=KEYS)).app_context():
+        upgrade()
+        db.session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+        db.session.remove()
+        db.engine.dispose()
+    return folder / "pbem.sqlite3"
 
 
 @pytest.fixture

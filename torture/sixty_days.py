@@ -166,7 +166,7 @@ class Days:
                     self.counts["moves"] += 1
             except PbemError as error:
                 self.wrongs.append(f"turn {turn_id}: {error}")
-        if self.chance.random() < 0.01:
+        if self.chance.random() < 0.03:
             self._go_away()
 
     def _wish(self, player_id: int, opened_at: datetime, deadline: datetime) -> datetime | None:

@@ -94,6 +94,11 @@ def test_nobody_but_the_host_finds_the_page(app, host, match) -> None:
     assert host.get("/host").status_code == 200
 
 
+def test_the_front_page_leads_the_host_there_and_nobody_else(app, host) -> None:
+    assert 'href="/host"' in host.get("/").text
+    assert "/host" not in signed_in(app, "bob").get("/").text
+
+
 def test_without_a_host_there_is_no_page(app, match) -> None:
     app.extensions["pbem.settings"] = dataclasses.replace(settings(), host_addresses=())
     assert signed_in(app, "ann").get("/host").status_code == 404

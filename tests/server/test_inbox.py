@@ -68,7 +68,9 @@ def moves(since: _Moves) -> list[str]:
 
 
 def verdicts() -> list[tuple[str, str]]:
-    return [(note.verdict, note.reason) for note in db.session.scalars(select(Note).order_by(Note.id))]
+    return [
+        (note.verdict, note.reason) for note in db.session.scalars(select(Note).order_by(Note.id))
+    ]
 
 
 def test_a_number_plays_the_same_move_as_its_link(asked, now) -> None:
