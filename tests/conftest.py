@@ -31,6 +31,12 @@ def missing(part: str, how: str) -> None:
     pytest.skip(words)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no process is left alone with one at the end."""
+    slow = ("test_whole_games", "test_demo", "test_kill", "test_every_step", "test_many_workers")
+    items.sort(key=lambda item: not item.path.stem.startswith(slow))
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """A PostgreSQL server of this test process; gives the URL of its default database."""

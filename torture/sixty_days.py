@@ -117,7 +117,7 @@ class Days:
         with writing():
             db.session.merge(Beat(id=1, at=self.now))
         before = self._deadlines()
-        dies_after = self.chance.randrange(60) if self.chance.random() < 0.05 else None
+        dies_after = self.chance.randrange(5) if self.chance.random() < 0.05 else None
         try:
             with _dying(dies_after):
                 worker.run_once(self.now)

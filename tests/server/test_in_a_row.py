@@ -29,6 +29,7 @@ from pbem.models import LetterState, Match, Player, Turn
 from pbem.table import load, record
 
 NAMES = ["ann", "bob", "cleo"]
+TWO_HANDS = 2 * 8 * 3  # moves of Snakebit with three
 
 
 def forced_match(now, **options) -> Match:
@@ -51,7 +52,7 @@ def to_a_forced_move(match: Match, now) -> Match:
 
 def test_nobody_is_asked_where_there_is_no_choice(app, now) -> None:
     match = forced_match(now)
-    while match.status == "running":
+    while match.ply < TWO_HANDS:
         turn = open_turn(match)
         table = load(match)
         # The first turns were asked before the switch was on, and the opening lead has choices.
@@ -60,9 +61,11 @@ def test_nobody_is_asked_where_there_is_no_choice(app, now) -> None:
         match = db.session.get_one(Match, match.id)
     by = [move.by for move in match.moves]
     # The last trick of each hand is followed without a choice.
-    assert by.count("forced") >= 6 * 2
-    assert len(match.moves) == 6 * 8 * 3
+    assert by.count("forced") >= 2 * 2
     assert list(audit.wrongs()) == []
+    with writing():
+        play.stop(db.session.get_one(Match, match.id), "stopped", now=now)
+    match = db.session.get_one(Match, match.id)
     verify(record(match))
     assert [move["by"] for move in to_json(record(match))["moves"]] == by
 
@@ -95,12 +98,12 @@ def test_their_next_letter_tells_the_forced_moves_as_news(app, now) -> None:
 def test_with_the_switch_off_everybody_is_asked(app, now) -> None:
     match = running_match(NAMES, now=now, game="snakebit")
     alone = 0
-    while match.status == "running":
+    while match.ply < TWO_HANDS:
         turn, table = open_turn(match), load(match)
         alone += len(table.game.legal_moves(table.state, turn.seat)) == 1
         play.make_move(turn.id, play.choose_for(turn.id, "random"), by="link", now=now)
         match = db.session.get_one(Match, match.id)
-    assert alone >= 6 * 2
+    assert alone >= 2 * 2
     assert {move.by for move in match.moves} == {"link"}
 
 
