@@ -86,6 +86,7 @@ def refresh(turn: Turn, *, now: datetime, may_come_forward: bool = False) -> Non
 
 def stop(turn: Turn, kind: str, start: datetime, until: datetime, *, now: datetime) -> None:
     """Let a turn's clock stand still for a time; the same kind and start again replaces it."""
+    _hold(turn)
     key = start.astimezone(UTC).isoformat()
     kept = [one for one in turn.stops if (one["kind"], one["start"]) != (kind, key)]
     span = {"kind": kind, "start": key, "until": until.astimezone(UTC).isoformat()}
@@ -95,6 +96,7 @@ def stop(turn: Turn, kind: str, start: datetime, until: datetime, *, now: dateti
 
 def cut_stop(turn: Turn, kind: str, *, now: datetime) -> None:
     """End a stop that was to last longer; the deadline comes forward, to no less than a day."""
+    _hold(turn)
     cut = now.astimezone(UTC).isoformat()
     turn.stops = [
         one | {"until": max(one["start"], cut)}
@@ -159,3 +161,9 @@ def open_turns(*, player: Player | None = None, match: Match | None = None) -> I
     if match is not None:
         wanted = wanted.where(Turn.match_id == match.id)
     return db.session.scalars(wanted).all()
+
+
+def _hold(turn: Turn) -> None:
+    """Read a turn's row again and hold it: two stops at once must not lose one."""
+    db.session.flush()
+    db.session.refresh(turn, with_for_update=True)

@@ -177,8 +177,13 @@ def take_over(seat: Seat, player: Player, name: str, *, now: datetime) -> None:
 
 
 def lock(match: Match) -> None:
-    """Hold a match's row, so that nothing else changes it until the transaction ends."""
-    db.session.execute(select(Match.id).where(Match.id == match.id).with_for_update())
+    """Hold a match's row, so that nothing else changes it until the transaction ends.
+
+    Letters about it may still be queued: a full lock would meet those of an absence, which
+    holds a turn's row meanwhile.
+    """
+    held = select(Match.id).where(Match.id == match.id)
+    db.session.execute(held.with_for_update(key_share=True))
     db.session.refresh(match)
 
 

@@ -137,6 +137,8 @@ class Days:
         closed = [turn_id for turn_id in before if turn_id not in self._deadlines()]
         for turn_id in closed:
             move = db.session.scalar(select(Move).where(Move.turn_id == turn_id))
+            if move is None:
+                self._check_stop(db.session.get_one(Turn, turn_id).match, before)
             if move is None or move.by != "timeout":
                 continue
             self.counts["played by the house"] += 1
@@ -145,6 +147,13 @@ class Days:
                 continue
             if self.now <= before[turn_id] + deadlines.GRACE:
                 self.wrongs.append(f"turn {turn_id} timed out before its deadline and grace")
+
+    def _check_stop(self, match: Match, before: dict[int, datetime]) -> None:
+        """Look that a game that was stopped had a turn out of time."""
+        turns = select(Turn.id).where(Turn.match_id == match.id, Turn.id.in_(before))
+        first = min(before[turn_id] for turn_id in db.session.scalars(turns))
+        if match.ended == "stopped" and self.now <= first + deadlines.GRACE:
+            self.wrongs.append(f"game {match.code} was stopped before a deadline and its grace")
 
     def _play(self) -> None:
         """Let everybody move who wants to by now."""

@@ -21,11 +21,11 @@ from flask_migrate import upgrade
 from mail_server import Mailbox
 from worker_process import wait_for, working
 
-from pbem import audit, create_app, play, worker
+from pbem import audit, away, clocks, create_app, play, worker
 from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.mail import inbox
-from pbem.models import Beat, Letter, Match, Move, Note, Reminder
+from pbem.models import Absence, Beat, Letter, Match, Move, Note, Reminder
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -182,3 +182,35 @@ def told(mailbox: Mailbox, words: str) -> list[str]:
     """Return the subjects of the mails that came and have the words."""
     subjects = [str(parsed(raw)["Subject"]) for _sender, _to, raw in mailbox.arrived]
     return [subject for subject in subjects if words in subject]
+
+
+def test_an_absence_and_a_move_at_once_both_stand(app, now) -> None:
+    match_id = running_match(["ann", "bob"], now=now).id
+    for nth in range(8):
+        turn = open_turn(db.session.get_one(Match, match_id))
+        turn_id, who = turn.id, clocks.seat_of(turn).player_id
+        text, day = play.choose_for(turn_id, "random"), f"2027-01-{nth + 1:02}"
+        start, errors = threading.Barrier(2), []
+
+        def at_once(do, start=start, errors=errors) -> None:
+            with app.app_context():
+                start.wait()
+                try:
+                    do()
+                except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
+                    errors.append(error)
+
+        acts = (
+            lambda who=who, day=day: away.set_absence(who, day, day, now=now),
+            lambda turn_id=turn_id, text=text: play.make_move(turn_id, text, by="link", now=now),
+        )
+        threads = [threading.Thread(target=at_once, args=(act,)) for act in acts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        db.session.rollback()
+    assert db.session.query(Absence).count() == 8
+    assert db.session.query(Move).count() == 8
+    assert list(audit.wrongs()) == []
