@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pbem.commands import CannotRun
 
@@ -27,6 +27,8 @@ COMMANDS = {
     "db": ("pbem.commands.db", "bring the database to the code's version"),
 }
 
+_INTERRUPTED: Final = 130  # as shells have it: 128 and the number of SIGINT
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
@@ -41,10 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parsed = parser.parse_args(arguments)
     module, line = COMMANDS[parsed.command]
-    run: Callable[[argparse.ArgumentParser, Sequence[str]], int] = import_module(module).run
     command = argparse.ArgumentParser(prog=f"pbem {parsed.command}", description=f"{line}.")
     try:
+        run: Callable[[argparse.ArgumentParser, Sequence[str]], int] = import_module(module).run
         return run(command, parsed.rest)
+    except KeyboardInterrupt:
+        # Loading what a command needs takes a moment, in which nothing listens to Ctrl-C yet.
+        print("Stopped.", file=sys.stderr)
+        return _INTERRUPTED
     except (CannotRun, OSError) as error:
         # A wrong setting, a port in use, a database that is not there: words, no traceback.
         print(f"pbem {parsed.command}: {error}", file=sys.stderr)

@@ -87,7 +87,7 @@ def letters_arrive() -> str:
         .order_by(Letter.id)
     ).all()
     if failed:
-        lines = [f"  {letter.kind} to {letter.address}: {letter.error}" for letter in failed]
+        lines = [f"  {letter.kind} to {letter.address}: {letter.error!r}" for letter in failed]
         raise CannotRun("letters of the last week were given up:\n" + "\n".join(lines))
     return "no letter of the last week was given up"
 

@@ -28,7 +28,8 @@ def table(code: str) -> str:
     match = _match(code)
     if match.status in (Status.OPEN, Status.CANCELLED):
         title = GAMES[match.game].title
-        join = Links().join(match) if match.opener == signed_in() else None
+        is_free = any(seat.is_vacant and seat.invited is None for seat in match.seats)
+        join = Links().join(match) if is_free and match.opener == signed_in() else None
         return render_template("web/waiting.html", match=match, title=title, join_url=join)
     return _history(match, match.ply, is_now=True)
 

@@ -11,6 +11,7 @@ import pytest
 
 from engine import GAMES
 from engine.record import loads, verify
+from pbem import cli
 
 ROOT = Path(__file__).parents[2]
 
@@ -136,3 +137,12 @@ def test_a_wrong_setting_stops_a_command_in_words(tmp_path: Path) -> None:
     assert out.returncode == 1
     assert "smtp_port: 'many' is not possible; write a whole number" in out.stderr
     assert "Traceback" not in out.stderr
+
+
+def test_ctrl_c_while_a_command_is_still_being_loaded_is_no_traceback(monkeypatch, capsys) -> None:
+    def interrupted(_name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", interrupted)
+    assert cli.main(["demo"]) == 130
+    assert capsys.readouterr().err == "Stopped.\n"

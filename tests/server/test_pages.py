@@ -351,6 +351,21 @@ def test_strangers_read_the_language_of_their_browser(client, app) -> None:
     assert '<html lang="en">' in client.get("/", headers={"Accept-Language": "de"}).text
 
 
+@pytest.mark.parametrize(
+    ("chair", "is_offered"),
+    [(lobby.Chair(), True), (lobby.Chair(address="bob@players.example"), False)],
+)
+def test_a_tables_link_is_offered_only_while_a_place_is_free(
+    client, app, now, chair, is_offered
+) -> None:
+    ann = player("ann", now=now)
+    match = lobby.open_table(ann, "biscuit", [chair], {}, now=now)
+    with client.session_transaction() as session:
+        session["player"] = ann.id
+    page = client.get(f"/g/{match.code}").text
+    assert ("Whoever has this link" in page) is is_offered
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("name", list(GAMES))
 def test_the_rules_can_be_read_in_both_languages(client, app, name, language) -> None:
