@@ -55,7 +55,7 @@ class Days:
     def __init__(self, matches: int, days: int, seed: int) -> None:
         """Make everybody and open all tables; must run inside an application's context."""
         self.chance = random.Random(seed)
-        self.now = BEGIN
+        self.now = self.worked_at = BEGIN  # this tick, and when the worker was at work in it
         self.days = days
         self.counts: Counter[str] = Counter()
         self.wrongs: list[str] = []
@@ -119,13 +119,15 @@ class Days:
         before = self._deadlines()
         dies_after = self.chance.randrange(5) if self.chance.random() < 0.05 else None
         try:
+            self.worked_at = self.now
             with _dying(dies_after):
-                worker.run_once(self.now)
+                worker.run_once(self.worked_at)
         except Killed:
             self.counts["worker killed"] += 1
             db.session.rollback()
-            # What it had leased is given back sooner than in life, to save ticks.
-            worker.run_once(self.now + outbox.LEASE + timedelta(seconds=1))
+            # The next one begins when the leases of this one are over.
+            self.worked_at += outbox.LEASE + timedelta(seconds=1)
+            worker.run_once(self.worked_at)
         self._check_timeouts(before)
 
     def _deadlines(self) -> dict[int, datetime]:
@@ -145,14 +147,14 @@ class Days:
             seat = clocks.seat_of(db.session.get_one(Turn, turn_id))
             if seat.misses == 0 or seat.misses > play.MOST_MISSES or seat.is_kept:
                 continue
-            if self.now <= before[turn_id] + deadlines.GRACE:
+            if self.worked_at <= before[turn_id] + deadlines.GRACE:
                 self.wrongs.append(f"turn {turn_id} timed out before its deadline and grace")
 
     def _check_stop(self, match: Match, before: dict[int, datetime]) -> None:
         """Look that a game that was stopped had a turn out of time."""
         turns = select(Turn.id).where(Turn.match_id == match.id, Turn.id.in_(before))
         first = min(before[turn_id] for turn_id in db.session.scalars(turns))
-        if match.ended == "stopped" and self.now <= first + deadlines.GRACE:
+        if match.ended == "stopped" and self.worked_at <= first + deadlines.GRACE:
             self.wrongs.append(f"game {match.code} was stopped before a deadline and its grace")
 
     def _play(self) -> None:
@@ -245,7 +247,7 @@ class Days:
         if player is None:
             return
         calendar = deadlines.Calendar(clocks.zone_of(player), clocks.quiet_of(player))
-        quiet = deadlines.out_of_quiet(self.now, calendar) != self.now
+        quiet = deadlines.out_of_quiet(self.worked_at, calendar) != self.worked_at
         if quiet and letter.kind not in outbox.ASKED_FOR:
             self.wrongs.append(f"letter {letter_id} left in quiet hours")
         bounces = self.habits[player.id] == "bouncing" and self.chance.random() < 0.2
