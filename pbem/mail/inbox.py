@@ -28,6 +28,7 @@ from pbem.tokens import Named
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
 MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
+ANSWERS: Final = ("not_done", "stands")  # to a mail about a turn
 
 _log = logging.getLogger(__name__)
 
@@ -255,16 +256,16 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
         _finish(note_id, "declined", None, now=now)
     else:
         with writing():
-            if _may_answer(seat, now=now):
+            if _may_answer(seat, "invitation", now=now):
                 post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
 
 
-def _may_answer(seat: Seat, *, now: datetime) -> bool:
-    """Return whether another answer may go out: two robots must not talk for ever."""
+def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:
+    """Return whether another answer of these kinds may go out: robots must not talk for ever."""
     answers = select(func.count()).where(
         Letter.seat_id == seat.id,
-        Letter.kind.in_(("not_done", "stands", "invitation")),
+        Letter.kind.in_(kinds),
         Letter.created_at > now - timedelta(hours=1),
     )
     return (db.session.scalar(answers) or 0) < MOST_ANSWERS
@@ -281,7 +282,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = clocks.seat_of(turn)
-        if turn.closed_at is None and _may_answer(seat, now=now):
+        if turn.closed_at is None and _may_answer(seat, *ANSWERS, now=now):
             post.not_done(turn, seat, about, now=now)
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
 
@@ -290,7 +291,7 @@ def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = clocks.seat_of(turn)
-        if _may_answer(seat, now=now):
+        if _may_answer(seat, *ANSWERS, now=now):
             post.stands(turn, seat, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)
 

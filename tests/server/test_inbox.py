@@ -24,12 +24,14 @@ from demo_process import ROOT
 from mail_server import free_port
 from sqlalchemy import select
 
-from pbem import lobby, play, telling
+from pbem import clocks, lobby, play, telling
 from pbem.ext import db
+from pbem.links import Links
 from pbem.mail import inbox
 from pbem.mail.listener import Listener
 from pbem.models import Match, Move, Note
 from pbem.table import load
+from pbem.tokens import Named
 
 
 @pytest.fixture
@@ -141,6 +143,20 @@ def test_a_seat_gets_at_most_six_answers_an_hour_and_every_mail_is_kept(asked, n
     send(letter, "what now?", sender=ADDRESSES[name], now=later)
     assert len(letters_to(name, "not_done")) == 7
     assert moves(since) == []
+
+
+def test_an_invitation_of_the_hour_is_no_answer_and_takes_none_away(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    while clocks.seat_of(open_turn(match)).name != "Bob":
+        turn = open_turn(match)
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+    turn = open_turn(match)
+    address = Links().reply(Named.TURN, turn.id)
+    for nth in range(7):
+        raw = f"From: {ADDRESSES['bob']}\nTo: {address}\nSubject: {nth}\n\nwhat?\n".encode()
+        inbox.take(raw, inbox.Envelope(address, ADDRESSES["bob"]), now=now)
+    inbox.read_all(now=now)
+    assert len(letters_to("bob", "not_done")) == inbox.MOST_ANSWERS
 
 
 def test_a_move_from_another_address_is_not_played(asked, mailbox, now) -> None:
