@@ -112,7 +112,7 @@ def give_time(turn: Turn, hours: int, by: str, *, now: datetime) -> None:
     """Add hours to an open turn. The caller holds the transaction and the lock."""
     turn.extra += hours * 3600
     clocks.refresh(turn, now=now)
-    about = {"by": by, "name": clocks.seat_of(turn).name, "until": turn.deadline.isoformat()}
+    about = {"by": by, "name": turn.asked.name, "until": turn.deadline.isoformat()}
     post.notice(turn.match, "more_time", about, now=now)
 
 

@@ -87,8 +87,8 @@ def set_absence(player_id: int, first: str, last: str, *, now: datetime) -> Abse
         db.session.refresh(player, ["absences"])
         for turn in clocks.open_turns(player=player):
             clocks.refresh(turn, now=now)
-            about = {"name": clocks.seat_of(turn).name, "until": span.until.isoformat()}
-            post.notice(turn.match, "absent", about, but=clocks.seat_of(turn), now=now)
+            about = {"name": turn.asked.name, "until": span.until.isoformat()}
+            post.notice(turn.match, "absent", about, but=turn.asked, now=now)
         player.offers_absence = False
     return absence
 
@@ -134,7 +134,7 @@ def bounced(letter_id: int, reason: str, *, now: datetime) -> None:
     is_news = player.unreachable_at is None
     player.unreachable_at, player.unreachable_why = now, reason[:200]
     for turn in clocks.open_turns(player=player):
-        seat = clocks.seat_of(turn)
+        seat = turn.asked
         if clocks.hold_if_unreachable(turn, seat, now=now) or is_news:
             post.notice(turn.match, "unreachable", {"name": seat.name}, but=seat, now=now)
 
@@ -162,11 +162,7 @@ def send_digest(player_id: int, last: datetime, *, now: datetime) -> None:
         if not claimed:
             return
         player = db.session.get_one(Player, player_id)
-        turns = [
-            turn
-            for turn in clocks.open_turns(player=player)
-            if clocks.seat_of(turn).is_asked_by_mail
-        ]
+        turns = [turn for turn in clocks.open_turns(player=player) if turn.asked.is_asked_by_mail]
         if turns:
             post.digest(player, turns, now=now)
 
@@ -181,7 +177,7 @@ def _tell_untold(player: Player, *, now: datetime) -> None:
     for turn in clocks.open_turns(player=player):
         told = select(Letter.id).where(Letter.turn_id == turn.id, Letter.kind == "your_turn")
         if db.session.scalar(told.limit(1)) is None:
-            post.your_turn(clocks.seat_of(turn), turn, now=now)
+            post.your_turn(turn.asked, turn, now=now)
 
 
 def _running_seats(player: Player) -> Sequence[Seat]:

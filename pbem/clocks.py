@@ -29,13 +29,6 @@ class Standstill:
     until: datetime | None
 
 
-def seat_of(turn: Turn) -> Seat:
-    """Return the seat that a turn asks."""
-    return db.session.scalars(
-        select(Seat).where(Seat.match_id == turn.match_id, Seat.number == turn.seat)
-    ).one()
-
-
 def zone_of(player: Player | None) -> ZoneInfo:
     """Return a player's zone; bots live in UTC."""
     return _UTC if player is None else ZoneInfo(player.zone)
@@ -77,7 +70,7 @@ def due(turn: Turn, seat: Seat) -> datetime:
 def refresh(turn: Turn, *, now: datetime, may_come_forward: bool = False) -> None:
     """Move an open turn's deadline to where it belongs after something changed."""
     new = deadlines.moved_deadline(
-        turn.deadline, due(turn, seat_of(turn)), now=now, may_come_forward=may_come_forward
+        turn.deadline, due(turn, turn.asked), now=now, may_come_forward=may_come_forward
     )
     if new != turn.deadline:
         turn.deadline = new
@@ -152,7 +145,7 @@ def open_turns(*, player: Player | None = None, match: Match | None = None) -> I
     wanted = (
         select(Turn)
         .join(Match)
-        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Turn.asked)
         .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
         .order_by(Turn.deadline, Turn.id)
     )

@@ -18,7 +18,6 @@ from engine.errors import RulesError
 from engine.game import Scores
 from engine.record import best
 from pbem import clocks, deadlines, post
-from pbem.clocks import seat_of
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
 from pbem.models import Match, Move, Note, Player, Policy, Seat, Status, Turn
@@ -119,7 +118,7 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
         is_out = deadlines.is_out_of_time(turn.deadline, now)
         if turn.closed_at is not None or turn.match.paused_at is not None or not is_out:
             return False
-        seat = seat_of(turn)
+        seat = turn.asked
         if turn.match.policy == Policy.STOP:
             stop(turn.match, "stopped", now=now)
             return True
@@ -138,7 +137,7 @@ def house_plays(turn_id: int, *, now: datetime) -> bool:
         return False
     with writing():
         turn = _locked(turn_id)
-        seat = seat_of(turn)
+        seat = turn.asked
         if turn.closed_at is not None or not (seat.is_kept or seat.resigned):
             return False
         table = load(turn.match)
@@ -214,7 +213,7 @@ def _locked(turn_id: int) -> Turn:
     turn = db.session.get_one(Turn, turn_id)
     lock(turn.match)
     db.session.refresh(turn)
-    db.session.refresh(seat_of(turn))
+    db.session.refresh(turn.asked)
     return turn
 
 

@@ -30,10 +30,12 @@ def waiting(match: Match, *, now: datetime, zone: str) -> tuple[Waiting, ...]:
     """Return whom a running match waits for, the first deadline first."""
     return tuple(
         Waiting(
-            turn, seat, turn.deadline < now and match.paused_at is None, _why(turn, seat, now, zone)
+            turn,
+            turn.asked,
+            turn.deadline < now and match.paused_at is None,
+            _why(turn, turn.asked, now, zone),
         )
         for turn in clocks.open_turns(match=match)
-        for seat in (clocks.seat_of(turn),)
     )
 
 

@@ -53,7 +53,7 @@ def play_bots(now: datetime) -> None:
     turns = db.session.execute(
         select(Turn.id, Seat.bot)
         .join(Match, Match.id == Turn.match_id)
-        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Turn.asked)
         .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
         .where(or_(Seat.bot.is_not(None), Seat.is_kept, Seat.resigned))
         .limit(BATCH)
@@ -78,7 +78,7 @@ def remind(now: datetime) -> None:
     rows = db.session.execute(
         select(Turn, Player)
         .join(Match, Match.id == Turn.match_id)
-        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Turn.asked)
         .join(Player, Player.id == Seat.player_id)
         .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
         .where(Match.paused_at.is_(None), ~Seat.is_kept, ~Seat.resigned)
@@ -107,7 +107,7 @@ def time_out(now: datetime) -> None:
     due = (
         select(Turn.id)
         .join(Match, Match.id == Turn.match_id)
-        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Turn.asked)
         .where(Turn.closed_at.is_(None), Turn.deadline < limit)
         .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
         .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
@@ -237,7 +237,7 @@ def _remind(player_id: int, steps: list[tuple[int, datetime, int]], *, now: date
                     turns += [turn] if turn not in turns else []
             db.session.flush()
             if len(turns) == 1:
-                post.reminder(turns[0], clocks.seat_of(turns[0]), now=now)
+                post.reminder(turns[0], turns[0].asked, now=now)
             elif turns:
                 post.reminders(db.session.get_one(Player, player_id), turns, now=now)
     except IntegrityError:

@@ -144,7 +144,7 @@ class Days:
             if move is None or move.by != "timeout":
                 continue
             self.counts["played by the house"] += 1
-            seat = clocks.seat_of(db.session.get_one(Turn, turn_id))
+            seat = db.session.get_one(Turn, turn_id).asked
             if seat.misses == 0 or seat.misses > play.MOST_MISSES or seat.is_kept:
                 continue
             if self.worked_at <= before[turn_id] + deadlines.GRACE:
@@ -161,7 +161,7 @@ class Days:
         """Let everybody move who wants to by now."""
         turns = db.session.execute(
             select(Turn.id, Turn.opened_at, Turn.deadline, Seat.player_id)
-            .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+            .join(Turn.asked)
             .where(Turn.closed_at.is_(None), Seat.player_id.is_not(None))
         ).all()
         for turn_id, opened_at, deadline, player_id in turns:
@@ -265,7 +265,7 @@ class Days:
             if match.status != Status.RUNNING:
                 continue
             for turn in clocks.open_turns(match=match):
-                seat = clocks.seat_of(turn)
+                seat = turn.asked
                 is_due = turn.deadline + deadlines.GRACE + TICK < self.now
                 if is_due and not clocks.standstill(turn, seat, now=self.now):
                     self.wrongs.append(f"turn {turn.id} of {match.code} stands for no reason")

@@ -37,7 +37,7 @@ def feed(player: Player, *, now: datetime) -> bytes:
     lately = (
         select(Turn)
         .join(Match)
-        .join(Seat, (Seat.match_id == Turn.match_id) & (Seat.number == Turn.seat))
+        .join(Turn.asked)
         .where(Seat.player_id == player.id, Turn.closed_at > now - _CANCELLED_FOR)
         .order_by(Turn.id)
     )
@@ -50,7 +50,7 @@ def _file(turns: Sequence[Turn], now: datetime) -> bytes:
 
 
 def _entry(turn: Turn, now: datetime) -> Entry:
-    seat, site = clocks.seat_of(turn), settings()
+    seat, site = turn.asked, settings()
     title = GAMES[turn.match.game].title
     others = [one.name for one in turn.match.seats if one.id != seat.id and one.name]
     is_closed = turn.closed_at is not None

@@ -16,7 +16,7 @@ from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from engine.errors import RulesError
-from pbem import away, clocks, lobby, play, post
+from pbem import away, lobby, play, post
 from pbem.errors import PbemError
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
@@ -162,7 +162,7 @@ def _player_of(named: tuple[Named, int] | None) -> Player | None:
     """Return the player whom one of our tokens is about."""
     match named:
         case (Named.TURN, number):
-            return clocks.seat_of(db.session.get_one(Turn, number)).player
+            return db.session.get_one(Turn, number).asked.player
         case (Named.SEAT, number):
             return db.session.get_one(Seat, number).player
         case (Named.LETTER, number):
@@ -192,7 +192,7 @@ def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Name
 
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
-    seat = clocks.seat_of(turn)
+    seat = turn.asked
     if seat.player is None or facts.sender != seat.player.address:
         _refuse(note_id, turn, {"why": "stranger"}, "the sender is not the seat's", now=now)
         return
@@ -281,7 +281,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
     """Tell the seat's player what was not done and why, and close the note."""
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        seat = clocks.seat_of(turn)
+        seat = turn.asked
         if turn.closed_at is None and _may_answer(seat, *ANSWERS, now=now):
             post.not_done(turn, seat, about, now=now)
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
@@ -290,7 +290,7 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
 def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
-        seat = clocks.seat_of(turn)
+        seat = turn.asked
         if _may_answer(seat, *ANSWERS, now=now):
             post.stands(turn, seat, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)

@@ -138,6 +138,8 @@ class Seat(Model):
 class Turn(Model):
     """One seat being asked for one move. ``ply`` is the match's when it was asked.
 
+    ``seat`` is the number of the seat that is ``asked``.
+
     ``extra`` are seconds that others granted. ``stops`` are the times in which its clock
     stood still, but for absences: `kind`, `start` and `until`. ``sequence`` counts how
     often the deadline has moved.
@@ -167,6 +169,12 @@ class Turn(Model):
     sequence: Mapped[int] = mapped_column(default=0)
 
     match: Mapped[Match] = relationship()
+    asked: Mapped[Seat] = relationship(
+        primaryjoin=(
+            "and_(foreign(Turn.match_id) == Seat.match_id, foreign(Turn.seat) == Seat.number)"
+        ),
+        viewonly=True,
+    )
 
 
 class Proposal(Model):

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import RulesError
-from pbem import agreements, clocks, lobby, play, telling
+from pbem import agreements, lobby, play, telling
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -153,14 +153,14 @@ def make_move(token: str) -> Response:
     except (StaleMove, TurnOver, MatchOver):
         return _what_stands(turn, n, status=409)
     if receipt.again is not None:
-        return _seat_page(clocks.seat_of(turn), since=receipt.move.ply - 1)
+        return _seat_page(turn.asked, since=receipt.move.ply - 1)
     return _done_page(receipt)
 
 
 def _turn_and_number(token: str) -> tuple[Turn, int]:
     turn_id, n = tokens().read_link("move", token)
     turn = db.session.get_one(Turn, turn_id)
-    _refuse_others(clocks.seat_of(turn))
+    _refuse_others(turn.asked)
     return turn, n
 
 
@@ -183,14 +183,14 @@ def _preview_page(turn: Turn, n: int) -> Response:
         choice=choice,
         words=words,
         picture=drawn(layout, say=told.say, title=words),
-        seat_url=Links().seat(clocks.seat_of(turn)),
+        seat_url=Links().seat(turn.asked),
     )
 
 
 def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
     """Say what became of a turn that is over, and lead on."""
     played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
-    seat = clocks.seat_of(turn)
+    seat = turn.asked
     before = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
     is_same = played is not None and played.text == _choice(before, n).text
     lines = () if played is None else telling.told(load(turn.match), played.ply, turn.seat)

@@ -21,7 +21,7 @@ from flask_migrate import upgrade
 from mail_server import Mailbox
 from worker_process import wait_for, working
 
-from pbem import audit, away, clocks, create_app, play, worker
+from pbem import audit, away, create_app, play, worker
 from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.mail import inbox
@@ -188,7 +188,7 @@ def test_an_absence_and_a_move_at_once_both_stand(app, now) -> None:
     match_id = running_match(["ann", "bob"], now=now).id
     for nth in range(8):
         turn = open_turn(db.session.get_one(Match, match_id))
-        turn_id, who = turn.id, clocks.seat_of(turn).player_id
+        turn_id, who = turn.id, turn.asked.player_id
         text, day = play.choose_for(turn_id, "random"), f"2027-01-{nth + 1:02}"
         start, errors = threading.Barrier(2), []
 

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from mail_server import Mailbox
 
 from engine.record import verify
-from pbem import agreements, audit, clocks, lobby, play, worker
+from pbem import agreements, audit, lobby, play, worker
 from pbem.errors import BadAddress, BadChoice, BadPace, MatchOver, NotYours
 from pbem.ext import db
 from pbem.links import Links
@@ -33,7 +33,7 @@ def seat_of(match: Match, name: str) -> Seat:
 
 
 def asked(match: Match) -> Seat:
-    return clocks.seat_of(open_turn(match))
+    return open_turn(match).asked
 
 
 def notices_to(name: str) -> list[str]:
@@ -47,7 +47,7 @@ def path(url: str) -> str:
 def played_out(match_id: int, now) -> Match:
     while (match := db.session.get_one(Match, match_id)).status == "running":
         turn = open_turn(match)
-        if clocks.seat_of(turn).is_asked_by_mail:
+        if turn.asked.is_asked_by_mail:
             play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
         else:
             on_time(worker.play_bots, now)

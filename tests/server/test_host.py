@@ -14,7 +14,7 @@ from cast import ADDRESSES, letters_to, open_turn, player, running_match, seat_o
 from conftest import KEYS
 from sqlalchemy import func, select
 
-from pbem import agreements, clocks, lobby
+from pbem import agreements, lobby
 from pbem.commands import matches
 from pbem.ext import db, settings, writing
 from pbem.models import Letter, LetterState, Match, Player, Proposal, Turn
@@ -118,10 +118,10 @@ def test_the_host_sees_whom_each_game_waits_for_the_late_first(host, match, late
     assert page.text.index(late.code) < page.text.index(match.code)
     for one in (match, late):
         assert f'href="/g/{one.code}"' in page.text
-        asked = clocks.seat_of(open_turn(one)).name
+        asked = open_turn(one).asked.name
         assert f"The table waits for {asked} since " in words(page)
     assert words(page).count("Late.") == 1
-    assert f"Late. The table waits for {clocks.seat_of(open_turn(late)).name}" in words(page)
+    assert f"Late. The table waits for {open_turn(late).asked.name}" in words(page)
     assert words(page).count("Due: ") == 2
 
 
@@ -144,7 +144,7 @@ def test_a_paused_game_is_not_late_and_says_why(host, late, now) -> None:
 
 
 def test_kept_and_resigned_seats_are_named_once_each(host, match) -> None:
-    turn_seat = clocks.seat_of(open_turn(match))
+    turn_seat = open_turn(match).asked
     other = next(seat for seat in match.seats if seat.id != turn_seat.id)
     with writing():
         turn_seat.is_kept = other.resigned = True
@@ -351,8 +351,8 @@ def test_a_turn_is_a_line_with_its_times_and_marks(match, late, now) -> None:
     with writing():
         turn.opened_at, turn.deadline = moment, moment + 3 * DAY
         other.opened_at, other.deadline = moment, moment + 5 * DAY
-        clocks.seat_of(other).is_kept = True
-    name, kept = clocks.seat_of(turn).name, clocks.seat_of(other).name
+        other.asked.is_kept = True
+    name, kept = turn.asked.name, other.asked.name
     first = f"{late.code}  biscuit  {name}  since 2026-12-01 12:00Z  due 2026-12-04 12:00Z  late"
     second = (
         f"{match.code}  biscuit  {kept}  since 2026-12-01 12:00Z  due 2026-12-06 12:00Z"

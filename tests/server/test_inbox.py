@@ -24,7 +24,7 @@ from demo_process import ROOT
 from mail_server import free_port
 from sqlalchemy import select
 
-from pbem import clocks, lobby, play, telling
+from pbem import lobby, play, telling
 from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import inbox
@@ -147,7 +147,7 @@ def test_a_seat_gets_at_most_six_answers_an_hour_and_every_mail_is_kept(asked, n
 
 def test_an_invitation_of_the_hour_is_no_answer_and_takes_none_away(app, now) -> None:
     match = running_match(["ann", "bob"], now=now)
-    while clocks.seat_of(open_turn(match)).name != "Bob":
+    while open_turn(match).asked.name != "Bob":
         turn = open_turn(match)
         play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
     turn = open_turn(match)

@@ -47,7 +47,7 @@ def match(app, now) -> Match:
 
 def asked(match: Match) -> tuple[Turn, Seat, Player]:
     turn = open_turn(match)
-    seat = clocks.seat_of(turn)
+    seat = turn.asked
     assert seat.player is not None
     return turn, seat, seat.player
 
@@ -307,9 +307,7 @@ def missed(match: Match, now) -> datetime:
 
 def play_round(match_id: int, name: str, now) -> datetime:
     """Move for everybody but one until that one is asked."""
-    while (turn := open_turn(db.session.get_one(Match, match_id))) and name_of(
-        clocks.seat_of(turn)
-    ) != name:
+    while (turn := open_turn(db.session.get_one(Match, match_id))) and name_of(turn.asked) != name:
         now += HOUR
         move(turn, now)
     return now
@@ -488,7 +486,7 @@ def test_mail_that_goes_through_again_lets_the_clock_run(match, mailbox: Mailbox
     with writing():
         from pbem import post
 
-        post.reminder(db.session.get_one(Turn, turn.id), clocks.seat_of(turn), now=now)
+        post.reminder(db.session.get_one(Turn, turn.id), turn.asked, now=now)
     run_worker(now + 2 * HOUR)
     run_worker(now + 3 * HOUR + MINUTE)
     assert db.session.get_one(Player, who.id).unreachable_at is None
