@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 from alembic import context
 from flask import current_app
 
 from pbem.models.base import Instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.engine import Connection
 
 extension = current_app.extensions["migrate"]
 database = extension.db
@@ -20,9 +26,31 @@ def plain_types(kind: str, item: Any, _context: Any) -> str | Literal[False]:
     return False
 
 
+@contextmanager
+def unchecked(connection: Connection) -> Iterator[None]:
+    """Let SQLite not look at foreign keys meanwhile.
+
+    Most changes to a table make it anew, and dropping the old one would fail while rows of
+    other tables refer to it.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    # Not through the connection itself: it would begin, and then this has no effect.
+    raw = connection.connection.cursor()
+    raw.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA foreign_keys = ON")
+
+
 def migrate() -> None:
     """Bring the database that the settings name to the wanted revision."""
-    with database.engine.connect() as connection:
+    with (
+        database.engine.connect().execution_options(writes=True) as connection,
+        unchecked(connection),
+    ):
         context.configure(
             connection=connection,
             target_metadata=database.metadata,

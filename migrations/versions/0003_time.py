@@ -65,6 +65,8 @@ def upgrade() -> None:
             for column in columns:
                 changed.add_column(column)
     op.execute("UPDATE letter SET wanted_at = due_at")
+    # The seats of games that have begun hold no bank, so there is none.
+    op.execute("UPDATE \"match\" SET bank_hours = 0 WHERE status <> 'open'")
     for table, columns in ADDED.items():
         with op.batch_alter_table(table) as changed:
             for column in columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from cast import running_match
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import text
 
@@ -18,6 +19,16 @@ def differences() -> list[object]:
 
 def test_the_newest_version_is_that_of_the_models(app) -> None:
     assert differences() == []
+
+
+def test_games_that_run_already_have_no_bank(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    code, matches = match.code, 'SELECT bank_hours FROM "match" WHERE code = :code'
+    db.session.remove()
+    downgrade(revision="0002")
+    upgrade()
+    with db.engine.connect() as connection:
+        assert connection.execute(text(matches), {"code": code}).scalar_one() == 0
 
 
 def test_a_database_of_the_first_version_comes_up_with_its_rows(app, now) -> None:
