@@ -33,13 +33,13 @@ def resign(seat_id: int, *, now: datetime) -> None:
         if seat.resigned:
             return
         seat.resigned = True
-        post.notice(seat.match, "resigned", {"name": seat.name}, but=seat, now=now)
-        if len(seat.match.seats) == 2 or not _persons(seat.match):
-            play.stop(seat.match, "resigned" if len(seat.match.seats) == 2 else "stopped", now=now)
-            return
-        turn = play.open_turn(seat.match, seat.number or 0)
-        if turn is not None:
-            post.drop_notices(turn)
+        if len(seat.match.seats) == 2:
+            play.stop(seat.match, "resigned", now=now)
+        elif not _persons(seat.match):
+            play.stop(seat.match, "stopped", now=now)
+        else:
+            post.notice(seat.match, "resigned", {"name": seat.name}, but=seat, now=now)
+            _drop_notices(seat)
 
 
 def propose(seat_id: int, kind: str, about: dict[str, Any], *, now: datetime) -> Proposal:
@@ -91,45 +91,6 @@ def say_yes(proposal_id: int, seat_id: int, *, now: datetime) -> Proposal:
         return proposed
 
 
-def pause(match: Match, by: str, *, now: datetime) -> None:
-    """Stop all clocks of a match. The caller holds the transaction and the lock."""
-    if match.paused_at is None:
-        match.paused_at = now
-        post.notice(match, "paused", {"by": by}, now=now)
-
-
-def resume(match: Match, by: str, *, now: datetime) -> None:
-    """Let the clocks run again. The caller holds the transaction and the lock."""
-    if match.paused_at is None:
-        return
-    for turn in clocks.open_turns(match=match):
-        clocks.stop(turn, "paused", max(match.paused_at, turn.opened_at), now, now=now)
-    match.paused_at = None
-    post.notice(match, "resumed", {"by": by}, now=now)
-
-
-def give_time(turn: Turn, hours: int, by: str, *, now: datetime) -> None:
-    """Add hours to an open turn. The caller holds the transaction and the lock."""
-    turn.extra += hours * 3600
-    clocks.refresh(turn, now=now)
-    about = {"by": by, "name": turn.asked.name, "until": turn.deadline.isoformat()}
-    post.notice(turn.match, "more_time", about, now=now)
-
-
-def replace(seat: Seat, address: str, by: str, *, now: datetime) -> None:
-    """Invite an address to a seat of a running match; till it sits the house plays.
-
-    The caller holds the transaction and the lock.
-    """
-    seat.is_kept = seat.is_free = True
-    seat.invited = address
-    turn = play.open_turn(seat.match, seat.number or 0)
-    if turn is not None:
-        post.drop_notices(turn)
-    post.invitation(seat, seat.match.opener, now=now)
-    post.notice(seat.match, "replaced", {"by": by, "name": seat.name}, now=now)
-
-
 def as_host(match_id: int, kind: str, about: dict[str, Any], *, now: datetime) -> None:
     """Do what only the host may do alone; see ``propose`` for what it takes."""
     if kind not in _ACTS:
@@ -162,32 +123,53 @@ def _do(proposed: Proposal, *, now: datetime) -> None:
     _ACTS[proposed.kind](proposed.match, proposed.about, proposed.seat.name or "", now=now)
 
 
-def _more_time(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
+def _give_time(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
+    """Add hours to an open turn, by default as many as the pace gives."""
     turn = db.session.get_one(Turn, about["turn"])
-    if turn.closed_at is None:
-        give_time(turn, about.get("hours", match.pace_hours), by, now=now)
-
-
-def _replace(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
-    seat = next(seat for seat in match.seats if seat.place == about["place"])
-    replace(seat, about["address"], by, now=now)
+    if turn.closed_at is not None:
+        return
+    turn.extra += about.get("hours", match.pace_hours) * 3600
+    clocks.refresh(turn, now=now)
+    told = {"by": by, "name": turn.asked.name, "until": turn.deadline.isoformat()}
+    post.notice(match, "more_time", told, now=now)
 
 
 def _pause(match: Match, _about: dict[str, Any], by: str, *, now: datetime) -> None:
-    pause(match, by, now=now)
+    """Stop all clocks of a match."""
+    if match.paused_at is None:
+        match.paused_at = now
+        post.notice(match, "paused", {"by": by}, now=now)
 
 
 def _resume(match: Match, _about: dict[str, Any], by: str, *, now: datetime) -> None:
-    resume(match, by, now=now)
+    """Let the clocks run again."""
+    if match.paused_at is None:
+        return
+    for turn in clocks.open_turns(match=match):
+        clocks.stop(turn, "paused", max(match.paused_at, turn.opened_at), now, now=now)
+    match.paused_at = None
+    post.notice(match, "resumed", {"by": by}, now=now)
+
+
+def _replace(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
+    """Invite an address to a seat; till it sits the house plays."""
+    seat = next(seat for seat in match.seats if seat.place == about["place"])
+    seat.is_kept = seat.is_free = True
+    seat.invited = about["address"]
+    _drop_notices(seat)
+    post.invitation(seat, match.opener, now=now)
+    post.notice(match, "replaced", {"by": by, "name": seat.name}, now=now)
 
 
 def _stop(match: Match, _about: dict[str, Any], _by: str, *, now: datetime) -> None:
     play.stop(match, "stopped", now=now)
 
 
+# What is done, by kind, with what `propose` has checked and the name of whose wish it was.
+# Each is called within the transaction, with the match locked.
 _ACTS: Final[dict[str, Callable[..., None]]] = {
-    "more_time": _more_time,
-    "deadline": _more_time,
+    "more_time": _give_time,
+    "deadline": _give_time,
     "pause": _pause,
     "resume": _resume,
     "replace": _replace,
@@ -230,6 +212,13 @@ def _void_others(proposed: Proposal, *, now: datetime) -> None:
             proposed.seat_id,
         ):
             older.closed_at, older.result = now, "void"
+
+
+def _drop_notices(seat: Seat) -> None:
+    """Drop what waits to be told about a seat's open turn: its player isn't asked any more."""
+    turn = play.open_turn(seat.match, seat.number or 0)
+    if turn is not None:
+        post.drop_notices(turn)
 
 
 def _persons(match: Match) -> list[Seat]:

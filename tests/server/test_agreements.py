@@ -189,6 +189,8 @@ def test_of_two_the_other_wins_when_one_resigns(app, mailbox: Mailbox, now) -> N
     run_worker(now)
     last = mailbox.to(ADDRESSES["bob"])[-1]
     assert "Ann has resigned" in last.get_body(("plain",)).get_content()
+    # The letter of the end tells it all: nobody plays that seat on.
+    assert notices_to("bob") == []
     assert list(audit.wrongs()) == []
 
 
