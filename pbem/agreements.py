@@ -55,7 +55,7 @@ def propose(seat_id: int, kind: str, about: dict[str, Any], *, now: datetime) ->
         match = seat.match
         if kind in OPENERS and match.opener_id != seat.player_id:
             raise NotYours(N_("only the opener of the table can ask for that"))
-        about = _checked(match, seat, kind, about)
+        about = _checked(match, seat, kind, about, now=now)
         proposed = Proposal(
             match_id=match.id, seat_id=seat.id, kind=kind, about=about, yes=[], made_at=now
         )
@@ -100,7 +100,7 @@ def as_host(match_id: int, kind: str, about: dict[str, Any], *, now: datetime) -
         play.lock(match)
         if match.status != Status.RUNNING:
             raise MatchOver
-        about = _checked(match, None, kind, about)
+        about = _checked(match, None, kind, about, now=now)
         _ACTS[kind](match, about, "", now=now)
 
 
@@ -177,7 +177,9 @@ _ACTS: Final[dict[str, Callable[..., None]]] = {
 }
 
 
-def _checked(match: Match, seat: Seat | None, kind: str, about: dict[str, Any]) -> dict[str, Any]:
+def _checked(
+    match: Match, seat: Seat | None, kind: str, about: dict[str, Any], *, now: datetime
+) -> dict[str, Any]:
     """Return what a kind needs, checked."""
     if kind == "more_time":
         turn = None if seat is None else play.open_turn(match, seat.number or 0)
@@ -200,6 +202,7 @@ def _checked(match: Match, seat: Seat | None, kind: str, about: dict[str, Any]) 
         address = lobby.clean_address(str(about.get("address", "")))
         if any(one.player and one.player.address == address for one in match.seats):
             raise BadChoice(N_("that person has a seat at this table already"))
+        lobby.check_invitations(match.opener, [address], now=now)
         return {"place": place, "address": address}
     return {}
 

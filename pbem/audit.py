@@ -10,6 +10,7 @@ from sqlalchemy import exists, select
 
 from engine.errors import RulesError
 from engine.record import verify
+from pbem import suppression
 from pbem.ext import db
 from pbem.models import Letter, LetterState, Match, Status, Turn
 from pbem.table import Table, load, record
@@ -64,7 +65,8 @@ def _wrongs_of_turns(match: Match, table: Table, *, now: datetime) -> Iterator[s
         seat = table.seat(turn.seat)
         if seat.player is None or not seat.is_asked_by_mail:
             continue
-        if seat.player.digest_at is None and not _is_told(turn):
+        is_mailed = not suppression.is_suppressed(seat.player.address)
+        if is_mailed and seat.player.digest_at is None and not _is_told(turn):
             yield f"seat {turn.seat} is to move and has no letter"
         if turn.deadline <= turn.opened_at:
             yield f"seat {turn.seat} is to move and has no deadline"

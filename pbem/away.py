@@ -1,4 +1,4 @@
-"""Use cases of a player's own time: settings, absences, coming back, mail that comes back."""
+"""Use cases of a player's own time and mail: settings, absences, coming back, no mail at all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import func, select, update
 
 from engine.game import N_
-from pbem import clocks, deadlines, play, post
+from pbem import clocks, deadlines, play, post, suppression
 from pbem.config import LANGUAGES
 from pbem.deadlines import Span
 from pbem.errors import BadAbsence, BadChoice, BadTime
 from pbem.ext import db, writing
-from pbem.lobby import clean_name, clean_zone
-from pbem.models import Absence, Entries, Letter, Match, Player, Seat, Status
+from pbem.lobby import clean_name, clean_zone, find_player
+from pbem.models import (
+    Absence,
+    Entries,
+    Letter,
+    LetterState,
+    Match,
+    Player,
+    Seat,
+    Status,
+    Wanted,
+    Why,
+)
 
 LONGEST_AHEAD: Final = timedelta(days=366)  # how far off an absence may begin
 
@@ -41,15 +52,22 @@ def change_settings(
     chosen = [step for step in deadlines.STEPS if str(step) in steps]
     if len(chosen) != len(set(steps)):
         raise BadChoice
+    mails = {kind: given.get(f"mail_{kind}", Wanted.NOW) for kind in post.OPTIONAL}
+    if not set(mails.values()) <= set(Wanted):
+        raise BadChoice
     with writing():
         player = db.session.get_one(Player, player_id)
         player.name = clean_name(given.get("name", "")) or player.name
         player.language, player.zone, player.entries = language, zone, entries
         player.plays_forced = bool(given.get("plays_forced"))
+        player.moves_by_mail = bool(given.get("moves_by_mail"))
+        player.mails = mails
         player.quiet_from, player.quiet_until = quiet_from, quiet_until
         player.reminder_steps = chosen
         if digest_at is None and player.digest_at is not None:
             player.digest_at = None
+            for letter in post.gathered(player):
+                letter.state = LetterState.QUEUED
             _tell_untold(player, now=now)
         if digest_at != player.digest_at:
             player.digest_at, player.digested_at = digest_at, now
@@ -122,6 +140,21 @@ def come_back(player_id: int, *, now: datetime) -> None:
                 play.come_back(seat, now=now)
 
 
+def stop_mails(address: str, *, now: datetime) -> None:
+    """Mail an address no more, as its owner wants; their games go on all the same."""
+    with writing():
+        suppression.suppress(address, Why.ASKED, now=now)
+
+
+def want_mails(address: str, *, now: datetime) -> None:
+    """Mail an address again, as its owner wants, and first what waits for them."""
+    with writing():
+        suppression.allow(address)
+        player = find_player(address)
+        if player is not None:
+            _tell_untold(player, now=now)
+
+
 def bounced(letter_id: int, reason: str, *, now: datetime) -> None:
     """Mark the address of a letter that came back, and stop the clocks that wait for it.
 
@@ -163,8 +196,9 @@ def send_digest(player_id: int, last: datetime, *, now: datetime) -> None:
             return
         player = db.session.get_one(Player, player_id)
         turns = [turn for turn in clocks.open_turns(player=player) if turn.asked.is_asked_by_mail]
-        if turns:
-            post.digest(player, turns, now=now)
+        gathered = post.gathered(player)
+        if turns or gathered:
+            post.digest(player, turns, gathered, now=now)
 
 
 def is_kept_anywhere(player: Player) -> bool:
@@ -173,9 +207,13 @@ def is_kept_anywhere(player: Player) -> bool:
 
 
 def _tell_untold(player: Player, *, now: datetime) -> None:
-    """Tell a player of the open turns that waited for a digest."""
+    """Tell a player of the open turns that no letter told, or none that went out."""
     for turn in clocks.open_turns(player=player):
-        told = select(Letter.id).where(Letter.turn_id == turn.id, Letter.kind == "your_turn")
+        told = select(Letter.id).where(
+            Letter.turn_id == turn.id,
+            Letter.kind == "your_turn",
+            Letter.state != LetterState.STALE,
+        )
         if db.session.scalar(told.limit(1)) is None:
             post.your_turn(turn.asked, turn, now=now)
 

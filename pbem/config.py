@@ -52,6 +52,7 @@ class Settings:
     listen_port: int = 8025
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
+    invitations_a_day: int = 30  # by one player
     language: str = "en"
     zone: str = "Europe/Paris"
     secret_keys: tuple[str, ...] = field(default=(), repr=False)
@@ -192,6 +193,11 @@ def _port(value: int) -> None:
         raise ValueError(f"{value} is not a port; write a number from 1 to 65535")
 
 
+def _count(value: int) -> None:
+    if value < 0:
+        raise ValueError(f"{value} is not possible; write a whole number, 0 for none")
+
+
 def _zone(value: str) -> None:
     try:
         ZoneInfo(value)
@@ -232,6 +238,7 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "smtp_port": _port,
     "listen_port": _port,
     "bind_port": _port,
+    "invitations_a_day": _count,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "language": _one_of(*LANGUAGES),

@@ -45,6 +45,10 @@ class BadAddress(PbemError):
     """that does not look like a mail address; write it as name@example.org"""
 
 
+class TooMany(PbemError):
+    """that is more than a day allows; try again tomorrow"""
+
+
 class BadSeats(PbemError):
     """the seats do not fit the game; choose as many as it is for"""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from pbem.ext import settings, tokens
-from pbem.models import Match, Player, Proposal, Seat, Turn
+from pbem.models import Letter, Match, Player, Proposal, Seat, Turn
 from pbem.tokens import Named
 
 
@@ -47,6 +49,16 @@ class Links:
     def yes(self, proposed: Proposal, seat: Seat) -> str:
         """Return the link by which a seat agrees to a proposal."""
         return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id)}"
+
+    def stop(self, letter: Letter) -> str:
+        """Return the link by which whoever got a letter wants no more of them, or all again."""
+        return f"{self._base}/u/{self._tokens.link('stop', letter.id)}"
+
+    def move_by_mail(self, turn: Turn, text: str) -> str:
+        """Return a link that opens a reply with the move's text in it, ready to be sent."""
+        address = self.reply(Named.TURN, turn.id)
+        subject = f"{turn.match.code}: {text}"
+        return f"mailto:{address}?subject={quote(subject)}&body={quote(text)}"
 
     def match(self, match: Match) -> str:
         """Return a table's page; it may be shared and holds no token."""

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from engine import GAMES, deal
 from engine.bots import BOTS
 from engine.game import N_
-from pbem import deadlines, play, post
+from pbem import deadlines, play, post, suppression
 from pbem.config import LANGUAGES
 from pbem.errors import (
     BadAddress,
@@ -27,11 +27,13 @@ from pbem.errors import (
     SeatedAlready,
     SeatTaken,
     TableClosed,
+    TooMany,
 )
 from pbem.ext import db, settings, writing
-from pbem.models import Match, Player, Policy, Seat, Status
+from pbem.models import Letter, Match, Player, Policy, Seat, Status
 
 MOST_NAME: Final = 40  # characters
+MOST_INVITED: Final = 5  # invitations to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(
@@ -78,16 +80,12 @@ def open_table(
 ) -> Match:
     """Open a table at which the opener takes the first place and the chairs follow.
 
-    Raises BadOption, BadSeats, BadPace, BadPhrase or BadAddress; nothing is stored then.
+    Raises BadOption, BadSeats, BadPace, BadPhrase, BadAddress or TooMany; nothing is stored
+    then.
     """
     game = GAMES[game_name]
     checked = game.check_options(1 + len(chairs), options)
-    if not deadlines.LEAST_PACE <= pace_hours <= deadlines.MOST_PACE:
-        raise BadPace
-    if not 0 <= bank_hours <= deadlines.MOST_PACE:
-        raise BadPace(N_("the bank for late moves is a whole number of hours, from 0 to 720"))
-    if policy not in list(Policy):
-        raise BadChoice
+    _check_times(pace_hours, bank_hours, policy)
     wanted = [_checked_chair(chair) for chair in chairs]
     invited = [chair.address for chair in wanted if chair.address]
     if len({opener.address, *invited}) != 1 + len(invited):
@@ -112,9 +110,11 @@ def open_table(
         match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
         db.session.add(match)
         db.session.flush()
+        opener = db.session.get_one(Player, opener.id)
+        check_invitations(opener, invited, now=now)
         for seat in match.seats:
             if seat.invited:
-                post.invitation(seat, db.session.get_one(Player, opener.id), now=now)
+                post.invitation(seat, opener, now=now)
         _start_if_full(match, now=now)
     return match
 
@@ -140,7 +140,7 @@ def sit(
             seat.invited, name=name, language=language, zone=zone, now=now
         )
         _take(seat, player, phrase, name=name, now=now)
-        _start_if_full(seat.match, now=now)
+        _start_or_tell(seat, now=now)
         return seat.match, player
 
 
@@ -156,14 +156,14 @@ def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
             raise SeatedAlready
         seat = _free_seat(match)
         _take(seat, db.session.get_one(Player, player.id), phrase, name=player.name, now=now)
-        _start_if_full(match, now=now)
+        _start_or_tell(seat, now=now)
         return match
 
 
 def reserve(match_id: int, address: str, *, now: datetime) -> None:
     """Hold a free place for an address and mail it the invitation, which proves it.
 
-    Raises BadAddress, TableClosed, SeatTaken or SeatedAlready.
+    Raises BadAddress, TooMany, TableClosed, SeatTaken or SeatedAlready.
     """
     address = clean_address(address)
     with writing():
@@ -173,6 +173,7 @@ def reserve(match_id: int, address: str, *, now: datetime) -> None:
         if any(seat.player and seat.player.address == address for seat in match.seats):
             raise SeatedAlready
         seat = _free_seat(match)
+        check_invitations(match.opener, [address], now=now)
         seat.invited = address
         post.invitation(seat, match.opener, now=now)
 
@@ -239,13 +240,46 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
 
 
 def sign_up(address: str, *, now: datetime) -> None:
-    """Mail an address the link that signs it in; a new address becomes a player."""
+    """Mail an address the link that signs it in; a new address becomes a player.
+
+    A stranger who wants no mail gets none, and nobody learns of it.
+    """
     address = clean_address(address)
     with writing():
-        player = find_player(address) or new_player(
+        player = find_player(address)
+        if player is None and suppression.is_suppressed(address):
+            return
+        player = player or new_player(
             address, name="", language=settings().language, zone=settings().zone, now=now
         )
         post.sign_in(player, now=now)
+
+
+def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime) -> None:
+    """Keep the server from mailing who does not want it, or too many, in an opener's name.
+
+    Raises BadAddress or TooMany.
+    """
+    lately = (
+        select(func.count())
+        .select_from(Letter)
+        .where(Letter.kind == "invitation", Letter.created_at > now - timedelta(days=1))
+    )
+    by_opener = lately.join(Match).where(Match.opener_id == opener.id)
+    most = settings().invitations_a_day
+    if addresses and (db.session.scalar(by_opener) or 0) + len(addresses) > most:
+        raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
+    for address in addresses:
+        if suppression.is_suppressed(address):
+            raise BadAddress(
+                N_("%(address)s takes no mail from this server; pass the table's link on"),
+                address=address,
+            )
+        if (db.session.scalar(lately.where(Letter.address == address)) or 0) >= MOST_INVITED:
+            raise TooMany(
+                N_("%(address)s was invited often enough today; pass the table's link on"),
+                address=address,
+            )
 
 
 def clean_address(text: str) -> str:
@@ -269,6 +303,15 @@ def clean_name(text: str) -> str:
     """Return a name on one line, without control characters, of at most 40 characters."""
     printable = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(printable.split())[:MOST_NAME].strip()
+
+
+def _check_times(pace_hours: int, bank_hours: int, policy: str) -> None:
+    if not deadlines.LEAST_PACE <= pace_hours <= deadlines.MOST_PACE:
+        raise BadPace
+    if not 0 <= bank_hours <= deadlines.MOST_PACE:
+        raise BadPace(N_("the bank for late moves is a whole number of hours, from 0 to 720"))
+    if policy not in list(Policy):
+        raise BadChoice
 
 
 def _checked_chair(chair: Chair) -> Chair:
@@ -362,3 +405,10 @@ def _start_if_full(match: Match, *, now: datetime) -> None:
     db.session.flush()
     if match.status == Status.OPEN and all(seat.is_filled for seat in match.seats):
         play.start(match, now=now)
+
+
+def _start_or_tell(seat: Seat, *, now: datetime) -> None:
+    """Start the match of a seat that was just taken, or tell its opener who has sat down."""
+    _start_if_full(seat.match, now=now)
+    if seat.match.status == Status.OPEN:
+        post.sat_down(seat, now=now)

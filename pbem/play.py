@@ -6,6 +6,7 @@ Each takes the moment it happens and is one transaction.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -60,6 +61,8 @@ def start(match: Match, *, now: datetime) -> None:
     table = load(match)
     match.scores = list(table.scores)
     table, asked = _settle(table, now=now)
+    for seat in _not_asked(table, asked):
+        post.started(seat, now=now)
     for turn in asked:
         post.your_turn(table.seat(turn.seat), turn, now=now)
 
@@ -238,18 +241,20 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     moved, row = _store(table, turn, move, by=by, now=now)
     settled, asked = _settle(moved, now=now)
     again = next((other for other in asked if other.seat == turn.seat), None)
-    if by == "reply":
-        post.receipt(settled, turn, row, again, now=now)
+    has_receipt = by == "reply" and post.receipt(settled, turn, row, again, now=now)
     outcome = settled.outcome
     if outcome is not None:
         _end(settled, outcome.scores, outcome.reason, now=now)
+    elif _deals_anew(settled, row):
+        for seat in _not_asked(settled, asked):
+            post.hand_over(seat, row.ply - 1, now=now)
     for other in asked:
         seat = settled.seat(other.seat)
-        if other is not again or by not in ("link", "reply"):
-            post.your_turn(seat, other, now=now)
-        elif by == "link":
+        if other is again and by == "link":
             # The page shows them the next moves; the letter is for who went away from it.
             post.your_turn(seat, other, now=now, due_at=now + deadlines.LEAD_ON)
+        elif other is not again or not has_receipt:
+            post.your_turn(seat, other, now=now)
     return Receipt(table.match, row, repeated=False, again=again)
 
 
@@ -313,6 +318,18 @@ def _is_forced(table: Table, turn: Turn) -> bool:
     if player is None or not player.plays_forced:
         return False
     return len(table.game.legal_moves(table.state, turn.seat)) == 1
+
+
+def _not_asked(table: Table, asked: Sequence[Turn]) -> list[Seat]:
+    """Return the seats of persons whom no letter about a turn tells what has happened."""
+    numbers = {turn.seat for turn in asked}
+    return [seat for seat in table.seats if seat.is_asked_by_mail and seat.number not in numbers]
+
+
+def _deals_anew(table: Table, since: Move) -> bool:
+    """Return whether a hand has ended with a move or what followed, and the next was dealt."""
+    followed = table.plies[since.ply - 1 :]
+    return any(event.kind == "deal" for ply in followed for event in ply.events)
 
 
 def _ask(table: Table, number: int, *, now: datetime) -> Turn:

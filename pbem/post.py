@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
-from pbem.ext import db
-from pbem.models import Letter, LetterState, Match, Move, Player, Proposal, Seat, Turn
+from pbem import suppression
+from pbem.ext import db, settings
+from pbem.models import Letter, LetterState, Match, Move, Player, Proposal, Seat, Turn, Wanted
 from pbem.table import Table
+
+# Letters that the game does not need: each is wanted now, in the daily mail, or not at all.
+OPTIONAL: Final = (
+    "sat_down",
+    "started",
+    "receipt",
+    "house_played",
+    "hand_over",
+    "notice",
+    "game_over",
+)
+# News of the same sort follow one wish.
+_WISH: Final = {"declined": "sat_down"}
 
 
 def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None = None) -> None:
@@ -26,13 +40,24 @@ def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None 
     _tell(seat, "your_turn", turn, about, now=now, due_at=due_at)
 
 
-def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> None:
+def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> bool:
     """Tell the player who moved by mail what was done and what followed at once.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
+    Returns False if the player wants no receipts.
     """
     about = {"moved": move.ply, "ply": table.ply}
-    _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
+    return _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
+
+
+def started(seat: Seat, *, now: datetime) -> None:
+    """Tell a player who is not asked at once that the game has begun."""
+    _tell(seat, "started", about={"ply": seat.match.ply}, now=now)
+
+
+def hand_over(seat: Seat, since: int, *, now: datetime) -> None:
+    """Tell a player who is not asked at once how a hand ended; ``since`` the ply before."""
+    _tell(seat, "hand_over", about={"ply": seat.match.ply, "since": since}, now=now)
 
 
 def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
@@ -59,9 +84,22 @@ def reminders(player: Player, turns: Sequence[Turn], *, now: datetime) -> None:
     _queue("reminders", player, now, about={"turns": [turn.id for turn in turns]})
 
 
-def digest(player: Player, turns: Sequence[Turn], *, now: datetime) -> None:
-    """Mail a player all their open turns of the day in one letter."""
-    _queue("digest", player, now, about={"turns": [turn.id for turn in turns]})
+def digest(
+    player: Player, turns: Sequence[Turn], gathered: Sequence[Letter], *, now: datetime
+) -> None:
+    """Mail a player all their open turns of the day, and what was gathered, in one letter."""
+    about = {"turns": [turn.id for turn in turns], "told": [letter.id for letter in gathered]}
+    _queue("digest", player, now, about=about)
+    for letter in gathered:
+        letter.state = LetterState.TOLD
+
+
+def gathered(player: Player) -> Sequence[Letter]:
+    """Return the letters that wait for a player's daily mail."""
+    waiting = select(Letter).where(
+        Letter.player_id == player.id, Letter.state == LetterState.GATHERED
+    )
+    return db.session.scalars(waiting.order_by(Letter.id)).all()
 
 
 def house_played(turn: Turn, seat: Seat, move: Move, *, now: datetime) -> None:
@@ -92,26 +130,45 @@ def game_over(table: Table, *, now: datetime) -> None:
 
 def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
     """Invite an address to a seat, in the language and zone of the opener."""
-    db.session.add(
-        Letter(
-            kind="invitation",
-            tail=_tail(),
-            address=seat.invited,
-            language=opener.language,
-            zone=opener.zone,
-            match=seat.match,
-            seat=seat,
-            about={},
-            due_at=now,
-            wanted_at=now,
-            created_at=now,
-        )
+    assert seat.invited is not None, "an invitation is to an address"
+    _add(
+        "invitation",
+        seat.invited,
+        opener.language,
+        opener.zone,
+        now,
+        match=seat.match,
+        seat=seat,
     )
+
+
+def sat_down(seat: Seat, *, now: datetime) -> None:
+    """Tell the opener of a table that still waits who has sat down."""
+    _queue("sat_down", seat.match.opener, now, match=seat.match, about={"name": seat.name})
 
 
 def declined(match: Match, address: str, *, now: datetime) -> None:
     """Tell the opener that somebody whom they invited will not play."""
     _queue("declined", match.opener, now, match=match, about={"address": address})
+
+
+def for_host(what: str, about: dict[str, Any], *, now: datetime) -> None:
+    """Tell the hosts that something needs their eye; the same thing once a day at most."""
+    lately = select(Letter.about).where(
+        Letter.kind == "for_host", Letter.created_at > now - timedelta(days=1)
+    )
+    if any(told["what"] == what for told in db.session.scalars(lately)):
+        return
+    site = settings()
+    for address in site.host_addresses:
+        _add(
+            "for_host",
+            address.strip().lower(),
+            site.language,
+            site.zone,
+            now,
+            about={"what": what, **about},
+        )
 
 
 def sign_in(player: Player, *, now: datetime) -> None:
@@ -140,50 +197,63 @@ def _tell(
     *,
     now: datetime,
     due_at: datetime | None = None,
-) -> None:
-    """Queue a letter to a seat's player; a bot needs none."""
-    if seat.player is not None:
-        _queue(
-            kind,
-            seat.player,
-            now,
-            match=seat.match,
-            seat=seat,
-            turn=turn,
-            about=about,
-            due_at=due_at,
-        )
+) -> bool:
+    """Queue a letter to a seat's player; a bot needs none. Returns whether it goes out."""
+    return seat.player is not None and _queue(
+        kind,
+        seat.player,
+        now,
+        match=seat.match,
+        seat=seat,
+        turn=turn,
+        about=about,
+        due_at=due_at,
+    )
 
 
-def _queue(
+def _queue(kind: str, player: Player, now: datetime, **more: Any) -> bool:
+    """Queue a letter to a player, as they want its kind. Returns whether it goes out by itself."""
+    wanted = player.mails.get(_WISH.get(kind, kind), Wanted.NOW)
+    is_off = kind != "sign_in" and suppression.is_suppressed(player.address)
+    if is_off or wanted == Wanted.OFF:
+        return False
+    is_gathered = wanted == Wanted.DAILY and player.digest_at is not None
+    _add(
+        kind,
+        player.address,
+        player.language,
+        player.zone,
+        now,
+        player=player,
+        state=LetterState.GATHERED if is_gathered else LetterState.QUEUED,
+        **more,
+    )
+    return not is_gathered
+
+
+def _add(
     kind: str,
-    player: Player,
+    address: str,
+    language: str,
+    zone: str,
     now: datetime,
     *,
-    match: Match | None = None,
-    seat: Seat | None = None,
-    turn: Turn | None = None,
     about: dict[str, Any] | None = None,
     due_at: datetime | None = None,
+    **more: Any,
 ) -> None:
+    """Add a letter's row; ``more`` are columns by name."""
     db.session.add(
         Letter(
             kind=kind,
-            tail=_tail(),
-            player=player,
-            address=player.address,
-            language=player.language,
-            zone=player.zone,
-            match=match,
-            seat=seat,
-            turn=turn,
+            tail=secrets.token_hex(8),
+            address=address,
+            language=language,
+            zone=zone,
             about=about or {},
             due_at=due_at or now,
             wanted_at=due_at or now,
             created_at=now,
+            **more,
         )
     )
-
-
-def _tail() -> str:
-    return secrets.token_hex(8)

@@ -260,6 +260,8 @@ def _make_up_for_standstill(now: datetime) -> None:
                 _log.warning("nobody kept time since %s; open deadlines move", last)
                 for turn in clocks.open_turns():
                     clocks.stop(turn, "standstill", max(last, turn.opened_at), now, now=now)
+                hours = round((now - last).total_seconds() / 3600, 1)
+                post.for_host("standstill", {"hours": hours}, now=now)
     except IntegrityError:
         _log.info("another worker has begun to keep time")
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from engine import GAMES
@@ -137,6 +138,15 @@ def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str =
         f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n"
     )
     return reply.as_bytes()
+
+
+class KnownDevice(FlaskClient):
+    """A browser in which somebody has said before that it is them."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        token = self.application.extensions["pbem.tokens"].link("device", 1)
+        self.set_cookie("device", token)
 
 
 def by_link(app: Flask, message: EmailMessage, nth: int) -> None:

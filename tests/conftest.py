@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cast import KnownDevice
 from mail_server import Mailbox, free_port, running_mailbox
 from sqlalchemy import inspect, text
 
@@ -84,6 +85,7 @@ def app(database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path)
             listen_port=free_port(),
         )
     )
+    found.test_client_class = KnownDevice
     with found.app_context():
         # Migrations take longer than most tests, so a database is made once and then kept empty.
         if database_url.startswith("sqlite"):

@@ -1,4 +1,4 @@
-"""Reading a bounce: which letters did not arrive, for how long, and why."""
+"""Reading a bounce: which letters did not arrive, for how long, and why; and complaints."""
 
 from __future__ import annotations
 
@@ -41,6 +41,32 @@ def read(raw: bytes) -> Bounce | None:
         return None
 
 
+def complaint(raw: bytes) -> tuple[str, ...] | None:
+    """Return the Message-IDs of the letters that a mail reports as abuse; None if it doesn't.
+
+    RFC 5965. Never raises, whatever the bytes.
+    """
+    try:
+        return _complaint(raw[:MAIL])
+    except Exception:  # noqa: BLE001 - the parser raises many things on hostile mail
+        return None
+
+
+def _complaint(raw: bytes) -> tuple[str, ...] | None:
+    if _is_tangled(raw):
+        return None
+    parts = tuple(_own_parts(message_from_bytes(raw)))
+    kinds = [
+        str(block.get("feedback-type", "")).strip().lower()
+        for part in _of(parts, _FEEDBACK)
+        for block in (_children(part) or [message_from_string(_text(part))])
+    ]
+    # Some say the contrary: "not-spam" undoes an earlier report.
+    return _returned_ids(parts) if set(kinds) & set(_ABUSE) else None
+
+
+_FEEDBACK: Final = "message/feedback-report"
+_ABUSE: Final = ("abuse", "fraud", "virus", "other")
 _STATUS: Final = ("message/delivery-status", "message/global-delivery-status")
 _ORIGINAL: Final = ("message/rfc822", "message/global")
 _ORIGINAL_HEADERS: Final = ("text/rfc822-headers", "message/global-headers")
@@ -85,7 +111,7 @@ def _of(parts: Iterable[Message], *kinds: str) -> list[Message]:
 
 def _is_other_report(mail: Message, parts: Sequence[Message]) -> bool:
     """Return whether the mail reports abuse, or that a letter was read."""
-    if _of(parts, "message/feedback-report", "message/disposition-notification"):
+    if _of(parts, _FEEDBACK, "message/disposition-notification"):
         return True
     kind = str(mail.get_param("report-type", "delivery-status")).lower()
     return mail.get_content_type() == "multipart/report" and "delivery-status" not in kind

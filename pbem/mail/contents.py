@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, Final
 
+from flask import render_template
 from flask_babel import gettext
 
-from engine import GAMES
-from engine.game import N_
 from pbem import words
-from pbem.ext import db, tokens
+from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import entries
-from pbem.models import Entries, Letter, Match, Proposal, Seat, Turn
+from pbem.mail import entries, plain
+from pbem.mail.plain import Content
+from pbem.models import Entries, Letter, Match, Turn
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Telling, last_own, tell
+from pbem.telling import Choice, Telling, last_own, tell
 from pbem.tokens import Named
 from pbem.waiting import terms
 
@@ -26,54 +25,6 @@ MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piec
 # Moves and cards of all games in one letter: more would come near the 102 KB of HTML at
 # which Gmail clips a mail.
 MOST_IN_DIGEST: Final = 90
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What one letter holds beside its words.
-
-    ``values`` go to the templates, ``pictures`` by Content-ID to the HTML part, ``files``
-    (name, type, bytes) are attached, and a reply to ``answers`` is understood.
-    """
-
-    values: dict[str, Any]
-    pictures: dict[str, Picture]
-    answers: tuple[Named, int] | None = None
-    files: tuple[tuple[str, str, bytes], ...] = ()
-
-
-def sign_in(letter: Letter) -> Content:
-    """Return the letter with the link that signs its reader in."""
-    player = letter.player
-    assert player is not None, "only players sign in"
-    token = tokens().timed_link("sign-in", player.id, letter.about["sign_ins"])
-    return Content({"url": Links().sign_in(token)}, {})
-
-
-def invitation(letter: Letter) -> Content:
-    """Return the invitation to a seat, with the deal's commitment."""
-    seat = letter.seat
-    assert seat is not None, "an invitation is to a seat"
-    match = seat.match
-    values = {
-        "opener": match.opener.name,
-        "title": GAMES[match.game].title,
-        "match": match,
-        "others": [s.name for s in match.seats if s.name and s.player_id != match.opener_id],
-        "options": _options(match),
-        "url": Links().invitation(seat),
-        "rules_url": Links().rules(match),
-        "commitment": match.commitment,
-    }
-    return Content(values, {}, (Named.SEAT, seat.id))
-
-
-def declined(letter: Letter) -> Content:
-    """Return the news for an opener that somebody will not play."""
-    assert letter.match is not None, "an invitation is to a table"
-    url = Links().join(letter.match)
-    values = {"who": letter.about["address"], "match": letter.match, "join_url": url}
-    return Content(values, {})
 
 
 def your_turn(letter: Letter, table: Table) -> Content:
@@ -104,82 +55,11 @@ def stands(letter: Letter, table: Table) -> Content:
     return _showing(letter, table)
 
 
-def notice(letter: Letter) -> Content:
-    """Return what happened at a table beside the game."""
-    match, seat, about = letter.match, letter.seat, letter.about
-    assert match is not None, "it is about a table"
-    assert seat is not None, "it is for a seat"
-    fields = {name: about.get(name) or gettext("the host") for name in ("name", "by")}
-    if "until" in about:
-        fields["until"] = words.moment(datetime.fromisoformat(about["until"]), letter.zone)
-    values = {
-        "match": match,
-        "title": GAMES[match.game].title,
-        "others": _others(seat),
-        "line": gettext(NOTICES[about["what"]], **fields),
-        "join_url": Links().join(match)
-        if about["what"] == "free" and match.opener_id == letter.player_id
-        else None,
-        "seat_url": Links().seat(seat),
-        "history_url": Links().match(match),
-    }
-    return Content(values, {}, (Named.SEAT, seat.id))
-
-
-# What a notice says, by what happened; see post.notice.
-NOTICES: Final = {
-    "absent": N_("%(name)s is away until %(until)s. Their clock stands still until then."),
-    "unreachable": N_(
-        "Mail to %(name)s comes back. Their clock stands still until mail reaches them again,"
-        " for three days at most and once in a game."
-    ),
-    "kept": N_(
-        "%(name)s let the time run out twice in a row. The house plays for them until they"
-        " come back."
-    ),
-    "free": N_(
-        "%(name)s let the time run out twice in a row. The house plays for them until they"
-        " come back, or until somebody takes the seat by the table's link."
-    ),
-    "back": N_("%(name)s is back and plays again."),
-    "resigned": N_("%(name)s has resigned. The house plays their seat on to the end."),
-    "paused": N_("The game is paused, as %(by)s asked. No clock runs until it is resumed."),
-    "resumed": N_("The game goes on, as %(by)s asked. Deadlines have moved by the pause."),
-    "more_time": N_("%(name)s has more time now: until %(until)s."),
-    "replaced": N_(
-        "The seat of %(name)s is offered to somebody else, as %(by)s asked. Until they sit down"
-        " the house plays."
-    ),
-    "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
-    "cancelled": N_("This table did not fill within three weeks, so it is closed."),
-}
-
-
-def proposal(letter: Letter) -> Content:
-    """Return what another player would like, with the link that agrees."""
-    wanted, seat = proposed(letter), letter.seat
-    assert seat is not None, "it is for a seat"
-    match = wanted.match
-    values = {
-        "match": match,
-        "title": GAMES[match.game].title,
-        "others": _others(seat),
-        "line": wish(wanted),
-        "yes_url": Links().yes(wanted, seat),
-        "seat_url": Links().seat(seat),
-        "history_url": Links().match(match),
-    }
-    return Content(values, {}, (Named.SEAT, seat.id))
-
-
-def proposed(letter: Letter) -> Proposal:
-    """Return what a proposal letter is about."""
-    return db.session.get_one(Proposal, letter.about["proposal"])
-
-
 def digest(letter: Letter) -> Content:
-    """Return a player's open turns of the day, each with its table, hand and moves."""
-    return _several(letter)
+    """Return a player's open turns of the day, and the news that were gathered for it."""
+    found = _several(letter)
+    found.values["told"] = [_summary(letter_id) for letter_id in letter.about.get("told", ())]
+    return found
 
 
 def reminders(letter: Letter) -> Content:
@@ -201,6 +81,16 @@ def receipt(letter: Letter, table: Table) -> Content:
     content = (_asking if is_asking else _showing)(letter, table, since=moved - 1)
     content.values["is_asking"] = is_asking
     return content
+
+
+def started(letter: Letter, table: Table) -> Content:
+    """Return the beginning of a game, for a player who is not asked at once."""
+    return _showing(letter, table, since=-1)
+
+
+def hand_over(letter: Letter, table: Table) -> Content:
+    """Return how a hand ended, with what all had aimed for and scored, and the next one."""
+    return _showing(letter, table, since=letter.about["since"])
 
 
 def house_played(letter: Letter, table: Table) -> Content:
@@ -230,11 +120,31 @@ def game_over(letter: Letter, table: Table) -> Content:
 
 PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
     kind.__name__: kind
-    for kind in (sign_in, invitation, declined, notice, proposal, digest, reminders)
+    for kind in (
+        plain.sign_in,
+        plain.invitation,
+        plain.declined,
+        plain.sat_down,
+        plain.notice,
+        plain.proposal,
+        plain.for_host,
+        digest,
+        reminders,
+    )
 }
 AT_TABLE: Final[dict[str, Callable[[Letter, Table], Content]]] = {
     kind.__name__: kind
-    for kind in (your_turn, reminder, not_done, receipt, stands, house_played, game_over)
+    for kind in (
+        started,
+        your_turn,
+        reminder,
+        not_done,
+        receipt,
+        stands,
+        house_played,
+        hand_over,
+        game_over,
+    )
 }
 
 
@@ -245,6 +155,16 @@ def content(letter: Letter) -> Content:
     assert letter.match is not None, "it is about a match"
     ply = letter.about.get("ply", letter.turn.ply if letter.turn else None)
     return AT_TABLE[letter.kind](letter, load(letter.match, ply=ply))
+
+
+def _summary(letter_id: int) -> tuple[str, str]:
+    """Return a gathered letter in one line, with the page that tells more."""
+    letter = db.session.get_one(Letter, letter_id)
+    values = content(letter).values
+    subject = render_template(f"mail/{letter.kind}/subject.txt", letter=letter, **values)
+    line = " ".join(subject.split())
+    url = values["seat_url"] if "seat_url" in values else values["history_url"]
+    return (f"{line}. {values['line']}" if "line" in values else f"{line}.", url)
 
 
 def _why(about: dict[str, Any]) -> str:
@@ -319,7 +239,7 @@ def _section(
         "turn": turn,
         "deadline": words.moment(turn.deadline, letter.zone),
         "terms": terms(turn, seat, now=letter.created_at, zone=letter.zone),
-        "links": {choice.n: links.move(turn, choice.n) for choice in telling.choices},
+        "links": {choice.n: _link(letter, turn, choice) for choice in telling.choices},
         "seat_url": links.seat(seat),
         "reply_to": links.reply(Named.TURN, turn.id),
         "nth": turn.ply + 1,
@@ -330,16 +250,24 @@ def _section(
     return values, pictures
 
 
+def _link(letter: Letter, turn: Turn, choice: Choice) -> str:
+    """Return the link that leads to a move: to its page, or to a reply that is ready-made."""
+    if letter.player is not None and letter.player.moves_by_mail:
+        return Links().move_by_mail(turn, choice.text)
+    return Links().move(turn, choice.n)
+
+
 def _showing(letter: Letter, table: Table, *, since: int | None = None) -> Content:
     """Return a letter with the table after the ply it tells about, and no moves."""
     turn, seat = letter.turn, letter.seat
-    assert turn is not None, "it is about a turn"
     assert seat is not None, "it is for a seat"
     telling = tell(table, seat.number, since=table.ply - 1 if since is None else since)
     values = _table_values(letter, telling) | {
         "seat_url": Links().seat(seat),
+        "asked": [standing.name for standing in telling.standings if standing.is_asked],
     }
-    return Content(values, {"table": values["picture"]}, (Named.TURN, turn.id))
+    answers = (Named.SEAT, seat.id) if turn is None else (Named.TURN, turn.id)
+    return Content(values, {"table": values["picture"]}, answers)
 
 
 def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
@@ -365,41 +293,3 @@ def _how_it_ended(match: Match) -> str:
     if match.ended == "stopped":
         return gettext("The game was ended as it stands.")
     return ""
-
-
-def wish(proposed: Proposal) -> str:
-    """Return in words what a proposal asks for."""
-    match, about = proposed.match, proposed.about
-    hours = about.get("hours", match.pace_hours)
-    fields = {"name": proposed.seat.name, "time": words.span(hours * 3600)}
-    if "turn" in about:
-        turn = db.session.get_one(Turn, about["turn"])
-        fields["who"] = next(seat.name for seat in match.seats if seat.number == turn.seat)
-    if "place" in about:
-        fields["who"] = next(seat.name for seat in match.seats if seat.place == about["place"])
-    return gettext(WISHES[proposed.kind], **fields)
-
-
-WISHES: Final = {
-    "more_time": N_("%(name)s asks for more time for this move: %(time)s on top."),
-    "deadline": N_("%(name)s would like to give %(who)s %(time)s more for this move."),
-    "pause": N_("%(name)s would like to pause the game."),
-    "resume": N_("%(name)s would like the game to go on."),
-    "replace": N_("%(name)s would like to offer the seat of %(who)s to somebody else."),
-    "end": N_("%(name)s would like to end the game as it stands. Everybody must agree."),
-}
-
-
-def _others(seat: Seat) -> list[str]:
-    return [other.name for other in seat.match.seats if other.id != seat.id and other.name]
-
-
-def _options(match: Match) -> list[str]:
-    """Return the options of a table that are not at their defaults, as label and value."""
-    return [
-        f"{gettext(option.label)} ({match.options[option.name]})"
-        if not isinstance(option.default, bool)
-        else gettext(option.label)
-        for option in GAMES[match.game].options
-        if match.options[option.name] != option.default
-    ]

@@ -14,6 +14,7 @@ from pbem import clocks
 from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.mail.calendar import Entry, file
+from pbem.mail.plain import others
 from pbem.models import Letter, Match, Player, Seat, Turn
 
 # So long a feed still says that an entry is cancelled, for programs that keep what they saw.
@@ -52,7 +53,6 @@ def _file(turns: Sequence[Turn], now: datetime) -> bytes:
 def _entry(turn: Turn, now: datetime) -> Entry:
     seat, site = turn.asked, settings()
     title = GAMES[turn.match.game].title
-    others = [one.name for one in turn.match.seats if one.id != seat.id and one.name]
     is_closed = turn.closed_at is not None
     return Entry(
         uid=f"turn-{turn.match.code}-{turn.seat}-{turn.nth}@{site.mail_domain}",
@@ -60,7 +60,7 @@ def _entry(turn: Turn, now: datetime) -> Entry:
         sequence=turn.sequence + is_closed,
         starts=turn.deadline,
         summary=gettext(
-            "%(title)s with %(names)s: play by now", title=title, names=", ".join(others)
+            "%(title)s with %(names)s: play by now", title=title, names=", ".join(others(seat))
         ),
         description=gettext("Your move in the game %(code)s is due.", code=turn.match.code),
         url=Links().seat(seat),

@@ -16,12 +16,12 @@ from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from engine.errors import RulesError
-from pbem import away, lobby, play, post
+from pbem import away, lobby, play, post, suppression
 from pbem.errors import PbemError
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
 from pbem.mail import bounce, letters, note, reply
-from pbem.models import Letter, Note, Player, Seat, Turn
+from pbem.models import Letter, Note, Player, Seat, Turn, Why
 from pbem.table import load
 from pbem.tokens import Named
 
@@ -129,16 +129,24 @@ def _read(note_id: int, *, now: datetime) -> None:
 def _take_automatic(
     note_id: int, row: Note, facts: note.Facts, automatic: str, *, now: datetime
 ) -> None:
-    """Close a mail that no person wrote; a bounce and an absence note are told of, silently."""
+    """Close a mail that no person wrote, silently: a bounce, a complaint, an absence note."""
+    complained = bounce.complaint(row.raw)
     returned = bounce.read(row.raw)
     named = _named([row.recipient, *facts.recipients], letters_too=True)
     with writing():
         if returned is not None:
-            letter = _returned(named, returned)
+            letter = _returned(named, returned.message_ids)
             if letter is not None and returned.is_permanent:
                 away.bounced(letter.id, returned.reason, now=now)
             verdict = "bounce" if letter is not None else "unknown"
             play.close_note(note_id, verdict, reason=returned.reason, now=now)
+            return
+        if complained is not None:
+            letter = _returned(named, complained)
+            if letter is not None:
+                suppression.suppress(letter.address, Why.COMPLAINT, now=now)
+            verdict = "complaint" if letter is not None else "unknown"
+            play.close_note(note_id, verdict, reason=automatic, now=now)
             return
         player = _player_of(named)
         if player is not None and facts.sender == player.address and facts.is_absence:
@@ -146,11 +154,11 @@ def _take_automatic(
         play.close_note(note_id, "automatic", reason=automatic, now=now)
 
 
-def _returned(named: tuple[Named, int] | None, returned: bounce.Bounce) -> Letter | None:
+def _returned(named: tuple[Named, int] | None, message_ids: Sequence[str]) -> Letter | None:
     """Return the letter that came back: only our own token, or the id with its tail, proves it."""
     if named is not None and named[0] is Named.LETTER:
         return db.session.get(Letter, named[1])
-    for message_id in returned.message_ids:
+    for message_id in message_ids:
         number = message_id.strip("<>").partition(".")[0]
         letter = db.session.get(Letter, int(number)) if number.isdecimal() else None
         if letter is not None and letter.message_id(settings().mail_domain) == message_id:

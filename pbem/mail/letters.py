@@ -6,34 +6,54 @@ The same row always gives the same bytes, save that a sign-in link is fresh at e
 from __future__ import annotations
 
 from datetime import UTC
-from email.headerregistry import Address
+from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, EmailPolicy, Policy
 from typing import Any, Final
 
 from flask import render_template
 from flask_babel import force_locale
 from sqlalchemy import func, select
 
+from pbem import suppression
 from pbem.ext import db, settings
 from pbem.links import Links
-from pbem.mail import contents
-from pbem.mail.contents import Content
+from pbem.mail import contents, plain
 from pbem.mail.flatten import flatten
 from pbem.models import Letter, Status
 
-# Mail stays 7 bit on the wire: some relays still break anything else.
-_POLICY: Final = SMTP.clone(cte_type="7bit", max_line_length=78)
+
+class _Verbatim(UnstructuredHeader):
+    """A header of plain signs that stays on one line; the library would encode a long one."""
+
+    name: str
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header as it stands in the mail."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+def _policy() -> EmailPolicy[EmailMessage]:
+    headers = HeaderRegistry()
+    for name in ("in-reply-to", "references", "list-id", "list-unsubscribe"):
+        headers.map_to_type(name, _Verbatim)  # type: ignore[arg-type]
+    # Mail stays 7 bit on the wire: some relays still break anything else.
+    return SMTP.clone(cte_type="7bit", max_line_length=78, header_factory=headers)
+
+
+_POLICY: Final = _policy()
 
 
 def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
+    if letter.kind != "sign_in" and suppression.is_suppressed(letter.address):
+        return False
     if letter.kind in ("your_turn", "reminder"):
         return letter.turn is not None and letter.turn.closed_at is None
     if letter.kind in ("digest", "reminders"):
-        return bool(contents.open_turns(letter))
+        return bool(contents.open_turns(letter) or letter.about.get("told"))
     if letter.kind == "proposal":
-        return contents.proposed(letter).closed_at is None
+        return plain.proposed(letter).closed_at is None
     if letter.kind == "invitation":
         seat = letter.seat
         return (
@@ -54,7 +74,7 @@ def build(letter: Letter) -> EmailMessage:
         return compose(letter, content)
 
 
-def compose(letter: Letter, content: Content) -> EmailMessage:
+def compose(letter: Letter, content: plain.Content) -> EmailMessage:
     """Return the mail of a letter with this content, in the running language."""
     values = _common(letter) | content.values
     text = render_template(f"mail/{letter.kind}/body.txt", **values)
@@ -90,6 +110,7 @@ def _common(letter: Letter) -> dict[str, Any]:
         "site": site.site_name,
         "base_url": site.base_url,
         "you_url": Links().you(letter.player) if letter.player else None,
+        "stop_url": Links().stop(letter),
         "cid": cid,
     }
 
@@ -98,7 +119,7 @@ def _content_id(letter: Letter, name: str) -> str:
     return f"{name}.{letter.tail}@{settings().mail_domain}"
 
 
-def _message(letter: Letter, subject: str, content: Content) -> EmailMessage:
+def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessage:
     site = settings()
     message = EmailMessage(policy=_POLICY)
     message["From"] = _mailbox(site.site_name, site.sender)
@@ -116,6 +137,9 @@ def _message(letter: Letter, subject: str, content: Content) -> EmailMessage:
     message["Auto-Submitted"] = "auto-replied" if is_answer else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["x-ms-reactions"] = "disallow"
+    # RFC 8058: a mail program may offer one click; the request alone must do it.
+    message["List-Unsubscribe"] = f"<{Links().stop(letter)}>"
+    message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     if letter.match is not None:
         message["List-Id"] = f"<{letter.match.code}.{site.mail_domain}>"
     return message
@@ -136,7 +160,7 @@ def _first_letter(letter: Letter) -> Letter | None:
     return db.session.scalar(select(Letter).where(Letter.id == first.scalar_subquery()))
 
 
-def _add_pictures(message: EmailMessage, letter: Letter, content: Content) -> None:
+def _add_pictures(message: EmailMessage, letter: Letter, content: plain.Content) -> None:
     payload = message.get_payload()
     assert isinstance(payload, list), "the message has its two parts"
     html = payload[1]

@@ -14,7 +14,7 @@ from typing import Final
 from flask import current_app
 from sqlalchemy import and_, or_, select, update
 
-from pbem import away, clocks, deadlines
+from pbem import away, clocks, deadlines, post
 from pbem.deadlines import Calendar
 from pbem.ext import db, writing
 from pbem.links import Links
@@ -31,7 +31,7 @@ GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
 # What a reader has just asked for leaves in their quiet hours too.
-ASKED_FOR: Final = ("sign_in", "receipt", "not_done", "stands")
+ASKED_FOR: Final = ("sign_in", "receipt", "not_done", "stands", "for_host")
 _CLOSING: Final = 421  # the relay says so before it hangs up
 
 _log = logging.getLogger(__name__)
@@ -149,7 +149,8 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
-        _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}")
+        _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}"[:500])
+        _tell_host(letter_id, now=now)
         return False
     # Nothing may stay open while we wait for the relay.
     address = letter.address
@@ -170,6 +171,8 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         _refused(letter_id, error.smtp_code, error.smtp_error, now=now)
         if error.smtp_code == _CLOSING:
             raise
+        if error.smtp_code >= 500:
+            _tell_host(letter_id, now=now)
         return False
     _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None)
     _log.info("letter %s sent", letter_id)
@@ -190,6 +193,15 @@ def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -
         _retry(letter_id, _answer(code, reason), now=now)
     else:
         _mark(letter_id, state=LetterState.FAILED, error=_answer(code, reason)[:500])
+
+
+def _tell_host(letter_id: int, *, now: datetime) -> None:
+    """Tell the hosts of a letter that nobody could write or that the relay would not take."""
+    with writing():
+        letter = db.session.get_one(Letter, letter_id)
+        if letter.kind != "for_host":
+            about = {"letter": letter.id, "kind": letter.kind, "error": letter.error}
+            post.for_host("letter", about, now=now)
 
 
 def _retry(letter_id: int, reason: str, *, now: datetime) -> None:

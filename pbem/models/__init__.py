@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pbem.models.mail import Beat, Letter, LetterState, Note, Reminder
+from pbem.models.mail import Beat, Letter, LetterState, Note, Reminder, Suppression, Why
 from pbem.models.match import Match, Move, Policy, Proposal, Seat, Status, Turn
-from pbem.models.player import Absence, Entries, Player
+from pbem.models.player import Absence, Entries, Player, Wanted
 
 __all__ = [
     "Absence",
@@ -21,5 +21,8 @@ __all__ = [
     "Reminder",
     "Seat",
     "Status",
+    "Suppression",
     "Turn",
+    "Wanted",
+    "Why",
 ]

@@ -18,7 +18,8 @@ class LetterState(StrEnum):
     """How far a letter is.
 
     ``retry`` waits for its next try, ``unknown`` was cut off behind the final dot and
-    ``stale`` was no longer true when its time came.
+    ``stale`` was no longer true when its time came. ``gathered`` waits for its reader's
+    daily mail, which tells of it and leaves it ``told``.
     """
 
     QUEUED = "queued"
@@ -28,6 +29,8 @@ class LetterState(StrEnum):
     UNKNOWN = "unknown"
     FAILED = "failed"
     STALE = "stale"
+    GATHERED = "gathered"
+    TOLD = "told"
 
 
 class Letter(Model):
@@ -67,6 +70,22 @@ class Letter(Model):
     def message_id(self, domain: str) -> str:
         """Return the letter's Message-ID, angle brackets included."""
         return f"<{self.id}.{self.tail}@{domain}>"
+
+
+class Suppression(Model):
+    """An address that is not mailed, until its owner asks for mail again."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    address: Mapped[str] = mapped_column(String(320), unique=True)
+    why: Mapped[str] = mapped_column(String(16))
+    made_at: Mapped[datetime] = mapped_column(Instant)
+
+
+class Why(StrEnum):
+    """Why an address is not mailed: its owner said so, or called a mail of ours spam."""
+
+    ASKED = "asked"
+    COMPLAINT = "complaint"
 
 
 class Note(Model):

@@ -19,6 +19,14 @@ class Entries(StrEnum):
     FEED = "feed"
 
 
+class Wanted(StrEnum):
+    """How a player wants letters of a kind; what is not said is NOW."""
+
+    NOW = "now"
+    DAILY = "daily"
+    OFF = "off"
+
+
 class Player(Model):
     """A person who plays. ``sign_ins`` makes a sign-in link good for one use.
 
@@ -26,6 +34,8 @@ class Player(Model):
     ``quiet_from``, ``quiet_until`` and ``digest_at`` (one mail a day instead of one for
     each turn) are minutes after midnight in their zone; ``digested_at`` is when the last
     digest left. ``reminder_steps`` are hours before the deadline, see deadlines.STEPS.
+    ``mails`` says, by the kind of letter, which are wanted in the daily mail or not at all.
+    With ``moves_by_mail`` the links to moves are ready-made replies.
     ``unreachable_at`` is when a letter came back last; ``offers_absence`` asks the next
     letter to offer an absence, once.
     """
@@ -43,6 +53,8 @@ class Player(Model):
     digest_at: Mapped[int | None]
     digested_at: Mapped[datetime | None] = mapped_column(Instant)
     entries: Mapped[str] = mapped_column(String(8), default=Entries.ATTACHED)
+    mails: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    moves_by_mail: Mapped[bool] = mapped_column(default=False)
     unreachable_at: Mapped[datetime | None] = mapped_column(Instant)
     unreachable_why: Mapped[str | None] = mapped_column(String(200))
     offers_absence: Mapped[bool] = mapped_column(default=False)

@@ -25,7 +25,7 @@ from engine.game import N_
 from pbem import agreements
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
-from pbem.mail.contents import wish
+from pbem.mail.plain import wish
 from pbem.models import Letter, LetterState, Match, Player, Proposal, Status
 from pbem.waiting import Waiting, waiting
 from pbem.web.errors import in_words

@@ -15,20 +15,18 @@ from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
 from pbem.links import Links
-from pbem.mail import contents
+from pbem.mail import plain
 from pbem.models import Match, Move, Seat, Status, Turn
 from pbem.table import load
 from pbem.waiting import terms, waiting
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
-from pbem.web.security import keep_private, signed_in
+from pbem.web.security import ask_who, keep_private, remember_device, signed_in
 
 pages = Blueprint("seat", __name__)
-
-
-@pages.after_request
-def _private(response: Response) -> Response:
-    return keep_private(response)
+pages.before_request(ask_who)
+pages.after_request(remember_device)
+pages.after_request(keep_private)
 
 
 @pages.get("/i/<token>")
@@ -256,7 +254,7 @@ def _proposals(seat: Seat) -> list[tuple[str, str | None]]:
     """Return what the table is asked for, in words, with the link to a yes that is missing."""
     return [
         (
-            contents.wish(one),
+            plain.wish(one),
             Links().yes(one, seat) if seat in agreements.asked(one) else None,
         )
         for one in agreements.open_proposals(seat.match)

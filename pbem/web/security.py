@@ -1,19 +1,31 @@
-"""Headers on every page, the form token of signed-in pages, and who is signed in."""
+"""Headers on every page, the form token of signed-in pages, and who is there."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
-from flask import Response, abort, request, session
+from flask import (
+    Response,
+    abort,
+    current_app,
+    make_response,
+    render_template,
+    request,
+    session,
+)
 
-from pbem.ext import db, settings
+from pbem.errors import BadLink
+from pbem.ext import db, settings, tokens
 from pbem.models import Player
 
 if TYPE_CHECKING:
     from flask import Flask
 
+_DEVICE: Final = "device"
+_REMEMBERED: Final = timedelta(days=400)  # no browser keeps a cookie for longer
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; font-src 'self';"
     " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -26,6 +38,7 @@ def add_to(app: Flask) -> None:
     app.jinja_env.globals["form_token"] = form_token
     app.jinja_env.globals["signed_in"] = signed_in
     app.jinja_env.globals["is_host"] = is_host
+    app.jinja_env.globals["knows_device"] = knows_device
 
 
 def signed_in() -> Player | None:
@@ -53,6 +66,40 @@ def check_form() -> None:
     given, wanted = request.form.get("form_token", ""), session.get("form", "")
     if not wanted or not hmac.compare_digest(given.encode(), wanted.encode()):
         abort(400, "form")
+
+
+def knows_device() -> bool:
+    """Return whether a person has acted here before, from the browser that asks."""
+    try:
+        tokens().read_link(_DEVICE, request.cookies.get(_DEVICE, ""))
+    except BadLink:
+        return signed_in() is not None
+    return True
+
+
+def ask_who() -> Response | None:
+    """Let nothing be done by a form whose sender may be a machine; they get one tick to set.
+
+    Mail scanners open every link and some press what they find, but they tick nothing.
+    """
+    if request.method != "POST" or "me" in request.form or knows_device():
+        return None
+    fields = list(request.form.items(multi=True))
+    return make_response(render_template("web/is_it_you.html", fields=fields), 409)
+
+
+def remember_device(response: Response) -> Response:
+    """Remember a browser in which the tick was set."""
+    if request.method == "POST" and "me" in request.form and not knows_device():
+        response.set_cookie(
+            _DEVICE,
+            tokens().link(_DEVICE, 1),
+            max_age=_REMEMBERED,
+            secure=current_app.config["SESSION_COOKIE_SECURE"],
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
 
 
 def keep_private(response: Response) -> Response:

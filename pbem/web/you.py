@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
-from flask_babel import force_locale
+from flask_babel import force_locale, gettext
 from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
-from pbem import agreements, away, clocks, deadlines, words
+from engine.game import N_
+from pbem import agreements, away, clocks, deadlines, post, suppression, words
 from pbem.config import LANGUAGES
 from pbem.errors import PbemError
 from pbem.ext import db, tokens
 from pbem.links import Links
-from pbem.mail import contents, entries
+from pbem.mail import entries, plain
 from pbem.models import Entries, Player, Proposal, Seat
 from pbem.web.errors import in_words
-from pbem.web.security import keep_private, signed_in
+from pbem.web.security import ask_who, keep_private, remember_device, signed_in
 
 pages = Blueprint("you", __name__)
+pages.before_request(ask_who)
+pages.after_request(remember_device)
+pages.after_request(keep_private)
 
 
-@pages.after_request
-def _private(response: Response) -> Response:
-    return keep_private(response)
+# The letters that a player may do without, in their words.
+_MAILS: Final = {
+    "sat_down": N_("Somebody sits down at your table, or declines"),
+    "started": N_("A game begins, and it is another's turn"),
+    "receipt": N_("What your move by mail did"),
+    "house_played": N_("Your time ran out"),
+    "hand_over": N_("A hand is over, and it is another's turn"),
+    "notice": N_("News of the table: who is away, pauses, more time"),
+    "game_over": N_("How a game ended"),
+}
 
 
 @pages.get("/you")
@@ -53,6 +65,10 @@ def change(token: str) -> Response | Answer:
                 away.set_absence(player.id, form.get("first", ""), form.get("last", ""), now=now)
             case "end":
                 away.end_absence(form.get("absence", 0, type=int), player.id, now=now)
+            case "mails_off":
+                away.stop_mails(player.address, now=now)
+            case "mails_on":
+                away.want_mails(player.address, now=now)
             case "back":
                 away.come_back(player.id, now=now)
     except PbemError as error:
@@ -94,7 +110,7 @@ def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
         "web/proposal.html",
         match=proposed.match,
         title=GAMES[proposed.match.game].title,
-        line=contents.wish(proposed),
+        line=plain.wish(proposed),
         token=token,
         is_open=proposed.closed_at is None,
         is_done=proposed.result == "done",
@@ -126,6 +142,9 @@ def _page(player: Player, problem: str, status: int) -> Response:
         absences=[one for one in player.absences if one.ends_at > now],
         most=deadlines.MOST_ABSENCE,
         today=now.astimezone(clocks.zone_of(player)).date(),
+        optional=post.OPTIONAL,
+        mail_words=lambda kind: gettext(_MAILS[kind]),
+        is_suppressed=suppression.is_suppressed(player.address),
         is_missed=player.unreachable_at is not None or away.is_kept_anywhere(player),
     )
     return make_response(page, status)

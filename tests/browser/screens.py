@@ -44,6 +44,8 @@ def take_all(browser: Browser, home: str) -> None:
     for _ in range(MOVES):
         number, letter = wait_for(page, home, "your turn", after=number - 1)
         page.goto(link(letter, "m"))
+        for tick in page.get_by_label("Yes, this is me").all():
+            tick.check()
         page.locator("main button").click()
         number += 1
     shoot_as_it_stands(page, "played")

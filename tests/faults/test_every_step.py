@@ -130,7 +130,7 @@ def test_the_same_link_gives_the_move_after_any_death(server, tmp_path, mailbox)
         chosen = turn.match.moves[0].text if turn.match.moves else choices[0]
         link = Links().move(turn, choices.index(chosen) + 1).removeprefix("https://play.example")
         assert [client.get(link).status_code] + [
-            client.post(link).status_code for _ in range(2)
+            client.post(link, data={"me": "1"}).status_code for _ in range(2)
         ] == [200, 200, 200]
         assert [move.text for move in db.session.query(Move)] == [chosen]
         assert disagreements() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from cast import (
@@ -115,3 +116,21 @@ def test_the_last_letter_tells_everybody_the_last_move(app, now) -> None:
         (letter,) = letters_to(name, "game_over")
         words = text_of(letters.build(letter)).split("THE TABLE AT THE END")[0]
         assert f"({last})" in words
+
+
+def test_long_ids_and_links_stand_in_headers_as_they_are(app, now) -> None:
+    long = dataclasses.replace(
+        app.extensions["pbem.settings"],
+        mail_domain=f"{'a' * 40}.play.example",
+        base_url=f"https://{'a' * 40}.play.example",
+    )
+    app.extensions["pbem.settings"] = long
+    match = running_match(["ann", "bob"], now=now)
+    for letter in db.session.query(Letter).filter_by(match_id=match.id).all():
+        raw = letters.build(letter).as_bytes()
+        head, _, _body = raw.partition(b"\r\n\r\n")
+        for name in (b"In-Reply-To", b"References", b"List-Id", b"List-Unsubscribe"):
+            lines = [line for line in head.split(b"\r\n") if line.startswith(name + b": ")]
+            assert all(re.fullmatch(rb"[\w-]+: <[^\s<>=?]+>", line) for line in lines)
+        assert b"\r\nList-Id: <" in head
+        assert b"\r\nList-Unsubscribe: <https://" in head

@@ -16,7 +16,7 @@ from engine import GAMES
 from engine.errors import Ambiguous, BadOption, IllegalMove
 from pbem import lobby, play, post
 from pbem.ext import db, writing
-from pbem.mail import contents, letters, reply
+from pbem.mail import contents, letters, plain, reply
 from pbem.mail.flatten import flatten
 from pbem.models import Letter, Match, Turn
 from pbem.table import load
@@ -102,9 +102,9 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
                 post.receipt(table, last, move, None, now=now)
                 post.house_played(asked, seat, move, now=now)
             post.stands(asked, seat, now=now)
-            post.digest(seat.player, [asked], now=now)
+            post.digest(seat.player, [asked], [], now=now)
             post.reminders(seat.player, [asked], now=now)
-            for what in contents.NOTICES:
+            for what in plain.NOTICES:
                 post.notice(match, what, {"name": "Ann", "until": now.isoformat()}, now=now)
         command = reply.turn_commands(table.game, table.view(turn.seat))
         turns = [turn.id, *(move.turn_id for move in match.moves[-1:])]

@@ -1,0 +1,212 @@
+"""What the letters hold that show no table: before a game, and of what happens beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from flask_babel import gettext
+
+from engine import GAMES
+from engine.game import N_
+from pbem import words
+from pbem.ext import db, tokens
+from pbem.links import Links
+from pbem.models import Letter, Match, Proposal, Seat, Turn
+from pbem.tableau import Picture
+from pbem.tokens import Named
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What one letter holds beside its words.
+
+    ``values`` go to the templates, ``pictures`` by Content-ID to the HTML part, ``files``
+    (name, type, bytes) are attached, and a reply to ``answers`` is understood.
+    """
+
+    values: dict[str, Any]
+    pictures: dict[str, Picture]
+    answers: tuple[Named, int] | None = None
+    files: tuple[tuple[str, str, bytes], ...] = ()
+
+
+def sign_in(letter: Letter) -> Content:
+    """Return the letter with the link that signs its reader in."""
+    player = letter.player
+    assert player is not None, "only players sign in"
+    token = tokens().timed_link("sign-in", player.id, letter.about["sign_ins"])
+    return Content({"url": Links().sign_in(token)}, {})
+
+
+def invitation(letter: Letter) -> Content:
+    """Return the invitation to a seat, with the deal's commitment."""
+    seat = letter.seat
+    assert seat is not None, "an invitation is to a seat"
+    match = seat.match
+    values = {
+        "opener": match.opener.name,
+        "title": GAMES[match.game].title,
+        "match": match,
+        "others": [s.name for s in match.seats if s.name and s.player_id != match.opener_id],
+        "options": _options(match),
+        "url": Links().invitation(seat),
+        "rules_url": Links().rules(match),
+        "commitment": match.commitment,
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+def declined(letter: Letter) -> Content:
+    """Return the news for an opener that somebody will not play."""
+    assert letter.match is not None, "an invitation is to a table"
+    url = Links().join(letter.match)
+    values = {"who": letter.about["address"], "match": letter.match, "join_url": url}
+    return Content(values, {})
+
+
+def sat_down(letter: Letter) -> Content:
+    """Return the news for an opener that somebody has sat down, while the table waits."""
+    match = letter.match
+    assert match is not None, "it is about a table"
+    vacant = [seat for seat in match.seats if seat.is_vacant]
+    values = {
+        "who": letter.about["name"],
+        "match": match,
+        "title": GAMES[match.game].title,
+        "missing": len(vacant),
+        "join_url": Links().join(match) if any(not seat.invited for seat in vacant) else None,
+        "history_url": Links().match(match),
+    }
+    return Content(values, {})
+
+
+def for_host(letter: Letter) -> Content:
+    """Return what a host should look after."""
+    fields = {name: str(value) for name, value in letter.about.items()}
+    return Content({"line": gettext(HOST_NEWS[letter.about["what"]], **fields)}, {})
+
+
+# What the hosts are told, by what happened; see post.for_host.
+HOST_NEWS: Final = {
+    "standstill": N_(
+        "Nobody kept time for %(hours)s hours: no worker ran. All open deadlines have moved by"
+        " that time, so no player lost any."
+    ),
+    "letter": N_(
+        "Letter %(letter)s (%(kind)s) was given up: %(error)s. Look at the host's page and the log."
+    ),
+}
+
+
+def notice(letter: Letter) -> Content:
+    """Return what happened at a table beside the game."""
+    match, seat, about = letter.match, letter.seat, letter.about
+    assert match is not None, "it is about a table"
+    assert seat is not None, "it is for a seat"
+    fields = {name: about.get(name) or gettext("the host") for name in ("name", "by")}
+    if "until" in about:
+        fields["until"] = words.moment(datetime.fromisoformat(about["until"]), letter.zone)
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": others(seat),
+        "line": gettext(NOTICES[about["what"]], **fields),
+        "join_url": Links().join(match)
+        if about["what"] == "free" and match.opener_id == letter.player_id
+        else None,
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+# What a notice says, by what happened; see post.notice.
+NOTICES: Final = {
+    "absent": N_("%(name)s is away until %(until)s. Their clock stands still until then."),
+    "unreachable": N_(
+        "Mail to %(name)s comes back. Their clock stands still until mail reaches them again,"
+        " for three days at most and once in a game."
+    ),
+    "kept": N_(
+        "%(name)s let the time run out twice in a row. The house plays for them until they"
+        " come back."
+    ),
+    "free": N_(
+        "%(name)s let the time run out twice in a row. The house plays for them until they"
+        " come back, or until somebody takes the seat by the table's link."
+    ),
+    "back": N_("%(name)s is back and plays again."),
+    "resigned": N_("%(name)s has resigned. The house plays their seat on to the end."),
+    "paused": N_("The game is paused, as %(by)s asked. No clock runs until it is resumed."),
+    "resumed": N_("The game goes on, as %(by)s asked. Deadlines have moved by the pause."),
+    "more_time": N_("%(name)s has more time now: until %(until)s."),
+    "replaced": N_(
+        "The seat of %(name)s is offered to somebody else, as %(by)s asked. Until they sit down"
+        " the house plays."
+    ),
+    "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
+    "cancelled": N_("This table did not fill within three weeks, so it is closed."),
+}
+
+
+def proposal(letter: Letter) -> Content:
+    """Return what another player would like, with the link that agrees."""
+    wanted, seat = proposed(letter), letter.seat
+    assert seat is not None, "it is for a seat"
+    match = wanted.match
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": others(seat),
+        "line": wish(wanted),
+        "yes_url": Links().yes(wanted, seat),
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+def proposed(letter: Letter) -> Proposal:
+    """Return what a proposal letter is about."""
+    return db.session.get_one(Proposal, letter.about["proposal"])
+
+
+def wish(proposed: Proposal) -> str:
+    """Return in words what a proposal asks for."""
+    match, about = proposed.match, proposed.about
+    hours = about.get("hours", match.pace_hours)
+    fields = {"name": proposed.seat.name, "time": words.span(hours * 3600)}
+    if "turn" in about:
+        turn = db.session.get_one(Turn, about["turn"])
+        fields["who"] = next(seat.name for seat in match.seats if seat.number == turn.seat)
+    if "place" in about:
+        fields["who"] = next(seat.name for seat in match.seats if seat.place == about["place"])
+    return gettext(WISHES[proposed.kind], **fields)
+
+
+WISHES: Final = {
+    "more_time": N_("%(name)s asks for more time for this move: %(time)s on top."),
+    "deadline": N_("%(name)s would like to give %(who)s %(time)s more for this move."),
+    "pause": N_("%(name)s would like to pause the game."),
+    "resume": N_("%(name)s would like the game to go on."),
+    "replace": N_("%(name)s would like to offer the seat of %(who)s to somebody else."),
+    "end": N_("%(name)s would like to end the game as it stands. Everybody must agree."),
+}
+
+
+def others(seat: Seat) -> list[str]:
+    """Return the names at the other seats of a table."""
+    return [other.name for other in seat.match.seats if other.id != seat.id and other.name]
+
+
+def _options(match: Match) -> list[str]:
+    """Return the options of a table that are not at their defaults, as label and value."""
+    return [
+        f"{gettext(option.label)} ({match.options[option.name]})"
+        if not isinstance(option.default, bool)
+        else gettext(option.label)
+        for option in GAMES[match.game].options
+        if match.options[option.name] != option.default
+    ]

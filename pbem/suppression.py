@@ -1,0 +1,27 @@
+"""The addresses that nobody mails, until their owner asks for mail again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import delete, exists, select
+
+from pbem.ext import db
+from pbem.models import Suppression, Why
+
+
+def is_suppressed(address: str) -> bool:
+    """Return whether no letter may go to an address."""
+    found = exists().where(Suppression.address == address)
+    return bool(db.session.scalar(select(found)))
+
+
+def suppress(address: str, why: Why, *, now: datetime) -> None:
+    """Mail an address no more. The caller holds the transaction."""
+    if not is_suppressed(address):
+        db.session.add(Suppression(address=address, why=why, made_at=now))
+
+
+def allow(address: str) -> None:
+    """Let an address be mailed again. The caller holds the transaction."""
+    db.session.execute(delete(Suppression).where(Suppression.address == address))

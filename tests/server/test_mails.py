@@ -1,0 +1,440 @@
+"""Which letters go out: what a player wants, who wants none, and how many invitations."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from cast import (
+    ADDRESSES,
+    html_of,
+    letters_to,
+    move_links,
+    open_turn,
+    parsed,
+    player,
+    reply_to,
+    run_worker,
+    running_match,
+    seat_of,
+    text_of,
+)
+
+from pbem import audit, away, lobby, play, post, suppression
+from pbem.errors import BadAddress, TooMany
+from pbem.ext import db, writing
+from pbem.links import Links
+from pbem.lobby import Chair
+from pbem.mail import inbox
+from pbem.mail.inbox import Envelope
+from pbem.models import Letter, Match, Move, Player
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+def wants(name: str, **mails: str) -> None:
+    """Let one of the cast want these kinds of letters so."""
+    with writing():
+        db.session.query(Player).filter_by(address=ADDRESSES[name]).one().mails = mails
+
+
+def kinds_to(name: str) -> list[str]:
+    return [letter.kind for letter in letters_to(name)]
+
+
+def stop_path(letter: Letter) -> str:
+    return Links().stop(letter).removeprefix("https://play.example")
+
+
+def waiting_table(now, *, seats: int = 3) -> Match:
+    """Return a table of ann's with free places."""
+    return lobby.open_table(player("ann", now=now), "biscuit", [Chair()] * (seats - 1), {}, now=now)
+
+
+def test_the_opener_hears_who_sat_down_while_the_table_waits(app, mailbox, now) -> None:
+    match = waiting_table(now)
+    lobby.join(match.id, player("bob", now=now), phrase="", now=now)
+    assert kinds_to("ann") == ["sat_down"]
+    run_worker(now)
+    (raw,) = [raw for _sender, _to, raw in mailbox.arrived]
+    text = text_of(parsed(raw))
+    assert "Bob has sat down at your table" in text
+    assert "One more player is missing" in text
+    lobby.join(match.id, player("cleo", now=now), phrase="", now=now)
+    # The last one starts the game, and that is told instead.
+    assert "sat_down" not in kinds_to("ann")[1:]
+
+
+def test_who_is_not_asked_first_hears_that_the_game_begins(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    asked = open_turn(match).asked.name.lower()
+    others = {"ann", "bob", "cleo"} - {asked}
+    assert "started" not in kinds_to(asked)
+    run_worker(now)
+    for name in others:
+        assert "started" in kinds_to(name)
+        assert "your_turn" not in kinds_to(name)
+    (first, *_rest) = [parsed(m[2]) for m in mailbox.arrived if b"the game begins" in m[2]]
+    text = " ".join(text_of(first).split())
+    assert f"It is the turn of {asked.title()}. You are mailed as soon as it is yours." in text
+    assert "YOUR HAND" in text
+
+
+def test_a_hand_that_is_over_is_told_to_those_who_are_not_asked(app, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now, game="snakebit")
+    while not db.session.query(Letter).filter_by(kind="hand_over").count():
+        turn = open_turn(db.session.get_one(Match, match.id))
+        play.make_move(turn.id, play.choose_for(turn.id, "random"), by="link", now=now)
+    told = db.session.query(Letter).filter_by(kind="hand_over").all()
+    asked = open_turn(db.session.get_one(Match, match.id)).asked
+    assert {letter.seat.name for letter in told} == {"Ann", "Bob", "Cleo"} - {asked.name}
+    run_worker(now)
+    assert {letter.state for letter in told} == {"sent"}
+
+
+def test_a_kind_that_is_off_is_not_sent_and_the_game_goes_on(app, listener, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    asked = open_turn(match).asked.name.lower()
+    wants(asked, receipt="off")
+    run_worker(now)
+    (letter,) = [parsed(m[2]) for m in mailbox.arrived if b"your turn" in m[2]]
+    raw = reply_to(letter, "1", sender=ADDRESSES[asked])
+    inbox.take(raw, Envelope(str(letter["Reply-To"])), now=now)
+    run_worker(now + HOUR)
+    assert db.session.query(Move).count() == 1
+    assert "receipt" not in kinds_to(asked)
+    assert list(audit.wrongs(now=now + HOUR)) == []
+
+
+def test_without_receipts_the_next_turn_has_its_own_letter(app, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now, game="snakebit")
+    for name in ("ann", "bob", "cleo"):
+        wants(name, receipt="off")
+    while True:
+        turn = open_turn(db.session.get_one(Match, match.id))
+        seat, before = turn.asked, db.session.query(Letter).count()
+        text = play.choose_for(turn.id, "random")
+        receipt = play.make_move(turn.id, text, by="reply", now=now)
+        if receipt.again is not None:
+            break
+    fresh = db.session.query(Letter).order_by(Letter.id).all()[before:]
+    assert [x.kind for x in fresh if x.turn_id == receipt.again.id] == ["your_turn"]
+    assert seat.player.address in {x.address for x in fresh}
+
+
+def test_gathered_news_come_with_the_daily_mail_once(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    name = next(n for n in ("ann", "bob", "cleo") if n != open_turn(match).asked.name.lower())
+    with writing():
+        reader = seat_of(match, name).player
+        reader.digest_at, reader.digested_at = 13 * 60, now - DAY
+        reader.mails = {"notice": "daily"}
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+    assert [x.state for x in letters_to(name, "notice")] == ["gathered"]
+    run_worker(now + 2 * HOUR)
+    run_worker(now + 3 * HOUR)
+    (digest,) = [parsed(m[2]) for m in mailbox.arrived if m[1] == ADDRESSES[name]][-1:]
+    assert "Dan is back and plays again." in " ".join(text_of(digest).split())
+    assert "Dan is back and plays again." in html_of(digest)
+    assert kinds_to(name).count("digest") == 1
+    assert [x.state for x in letters_to(name, "notice")] == ["told"]
+
+
+def test_what_was_gathered_leaves_at_once_when_the_daily_mail_ends(app, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    with writing():
+        reader = seat_of(match, "bob").player
+        reader.digest_at, reader.mails = 13 * 60, {"notice": "daily"}
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+    settings = {"zone": "UTC", "language": "en", "entries": "none", "mail_notice": "daily"}
+    away.change_settings(reader.id, settings, [], now=now)
+    assert [x.state for x in letters_to("bob", "notice")] == ["queued"]
+    # Without a daily mail the next one does not wait either.
+    with writing():
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+    assert [x.state for x in letters_to("bob", "notice")] == ["queued", "queued"]
+
+
+def test_each_letter_has_one_click_that_stops_them_all(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    asked = open_turn(match).asked
+    run_worker(now)
+    (letter,) = [parsed(m[2]) for m in mailbox.arrived if b"your turn" in m[2]]
+    assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    url = re.fullmatch(r"<https://play\.example(/u/[^>]+)>", letter["List-Unsubscribe"])[1]
+    # A mail program sends neither cookie nor form token.
+    app.test_client_class = None
+    stranger = app.test_client()
+    assert "Mails to " in stranger.get(url).text
+    assert stranger.head(url).status_code == 200
+    assert not suppression.is_suppressed(asked.player.address)
+    done = stranger.post(url, data={"List-Unsubscribe": "One-Click"})
+    assert done.status_code == 200
+    assert "No more mails go to" in done.text
+    assert asked.player.address not in done.text
+    assert suppression.is_suppressed(asked.player.address)
+    # It pauses mails; the seat is still theirs.
+    assert not asked.resigned
+    assert not asked.is_kept
+
+
+def test_a_stopped_address_gets_nothing_that_waited_and_nothing_new(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn = open_turn(match)
+    away.stop_mails(turn.asked.player.address, now=now)
+    run_worker(now)
+    assert [m for m in mailbox.arrived if m[1] == turn.asked.player.address] == []
+    with writing():
+        post.reminder(turn, turn.asked, now=now)
+    assert [x.state for x in letters_to(turn.asked.name.lower(), "your_turn")] == ["stale"]
+    assert letters_to(turn.asked.name.lower(), "reminder") == []
+    assert list(audit.wrongs(now=now)) == []
+
+
+def test_who_wants_mails_again_hears_of_the_turn_that_waits(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn = open_turn(match)
+    letter = letters_to(turn.asked.name.lower(), "your_turn")[0]
+    away.stop_mails(turn.asked.player.address, now=now)
+    run_worker(now)
+    page = app.test_client().post(stop_path(letter), data={"do": "again"})
+    assert "Mails to " in page.text
+    run_worker(now + HOUR)
+    to = turn.asked.player.address
+    assert [b"your turn" in m[2] for m in mailbox.arrived if m[1] == to].count(True) == 1
+
+
+def test_a_stopped_player_still_gets_the_link_that_signs_them_in(app, mailbox, now) -> None:
+    player("ann", now=now)
+    away.stop_mails(ADDRESSES["ann"], now=now)
+    lobby.sign_up(ADDRESSES["ann"], now=now)
+    run_worker(now)
+    assert [b"/sign-in/" in m[2] for m in mailbox.arrived] == [True]
+
+
+def test_a_stopped_stranger_is_not_even_invited(app, mailbox, now) -> None:
+    ann = player("ann", now=now)
+    lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    (letter,) = letters_to("dan")
+    assert "Nobody can invite" in app.test_client().post(stop_path(letter)).text
+    run_worker(now)
+    assert mailbox.arrived == []
+    with pytest.raises(BadAddress, match="takes no mail from this server"):
+        lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    with pytest.raises(BadAddress):
+        lobby.reserve(waiting_table_of(ann, now).id, ADDRESSES["dan"], now=now)
+
+
+def waiting_table_of(opener: Player, now) -> Match:
+    return lobby.open_table(opener, "biscuit", [Chair()], {}, now=now)
+
+
+def test_a_stopped_stranger_is_not_mailed_a_link_to_sign_in(app, mailbox, now) -> None:
+    away.stop_mails(ADDRESSES["dan"], now=now)
+    lobby.sign_up(ADDRESSES["dan"], now=now)
+    run_worker(now)
+    assert mailbox.arrived == []
+
+
+def test_nobody_invites_without_end(app, now) -> None:
+    ann = player("ann", now=now)
+    for n in range(30):
+        lobby.open_table(ann, "biscuit", [Chair(address=f"p{n}@players.example")], {}, now=now)
+    with pytest.raises(TooMany, match="more than 30 invitations in a day"):
+        lobby.open_table(ann, "biscuit", [Chair(address="p@players.example")], {}, now=now)
+    lobby.open_table(ann, "biscuit", [Chair(address="p@players.example")], {}, now=now + DAY)
+
+
+def test_one_address_is_not_invited_all_day_long(app, now) -> None:
+    ann, bob = player("ann", now=now), player("bob", now=now)
+    for opener in (ann, bob, ann, bob, ann):
+        lobby.open_table(opener, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    with pytest.raises(TooMany, match="was invited often enough today"):
+        lobby.open_table(bob, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+
+
+def test_an_invitation_says_who_invites_and_how_to_stop_it(app, mailbox, now) -> None:
+    ann = player("ann", now=now)
+    lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    run_worker(now)
+    message = parsed(mailbox.arrived[0][2])
+    (letter,) = letters_to("dan")
+    for words in (" ".join(text_of(message).split()), html_of(message)):
+        assert "because Ann gave your address here" in words
+        assert Links().stop(letter) in words
+
+
+ARF = """From: feedback@provider.example
+To: {to}
+Subject: FW: spam
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=feedback-report; boundary="b"
+
+--b
+Content-Type: text/plain
+
+This is an email abuse report.
+--b
+Content-Type: message/feedback-report
+
+Feedback-Type: {kind}
+User-Agent: Provider/1.0
+Version: 1
+--b
+Content-Type: message/rfc822
+
+From: play@play.example
+Message-ID: {message_id}
+Subject: your turn
+
+moves
+--b--
+"""
+
+
+def complain(letter: Letter, now, *, to: str, message_id: str, kind: str = "abuse") -> None:
+    raw = ARF.format(to=to, message_id=message_id, kind=kind).replace("\n", "\r\n").encode()
+    inbox.take(raw, Envelope(to, "<>"), now=now)
+    inbox.read_all(now=now)
+
+
+def test_a_true_complaint_stops_all_mail_to_the_address(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    letter = letters_to("ann")[0]
+    complain(letter, now, to="abuse@play.example", message_id=letter.message_id("play.example"))
+    assert suppression.is_suppressed(ADDRESSES["ann"])
+    assert not suppression.is_suppressed(ADDRESSES["bob"])
+    assert not seat_of(match, "ann").resigned
+
+
+def test_a_complaint_that_anybody_could_have_made_up_stops_nothing(app, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    letter = letters_to("ann")[0]
+    complain(letter, now, to="abuse@play.example", message_id=f"<{letter.id}.0@play.example>")
+    assert not suppression.is_suppressed(ADDRESSES["ann"])
+
+
+def test_a_report_that_a_mail_is_no_spam_stops_nothing(app, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    letter = letters_to("ann")[0]
+    own = letter.message_id("play.example")
+    complain(letter, now, to="abuse@play.example", message_id=own, kind="not-spam")
+    assert not suppression.is_suppressed(ADDRESSES["ann"])
+
+
+def test_a_complaint_at_the_letters_own_envelope_address_counts(app, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    letter = letters_to("ann")[0]
+    complain(letter, now, to=Links().bounce(letter.id), message_id="<other@provider.example>")
+    assert suppression.is_suppressed(ADDRESSES["ann"])
+
+
+def test_links_to_moves_can_be_ready_made_replies(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn = open_turn(match)
+    with writing():
+        turn.asked.player.moves_by_mail = True
+    run_worker(now)
+    (letter,) = [parsed(m[2]) for m in mailbox.arrived if b"your turn" in m[2]]
+    assert move_links(letter) == []
+    hrefs = re.findall(r'href="mailto:([^"?]+)\?subject=[^"&]+&amp;body=([^"]+)"', html_of(letter))
+    assert {address for address, _body in hrefs} == {str(letter["Reply-To"])}
+    choices = {text.replace("%20", " ") for _address, text in hrefs}
+    from pbem import table, telling
+
+    told = telling.tell(table.load(match), turn.seat)
+    assert choices == {choice.text for choice in told.choices}
+    # What the mail program then sends is read as just that move.
+    raw = reply_to(letter, sorted(choices)[0], sender=turn.asked.player.address)
+    inbox.take(raw, Envelope(str(letter["Reply-To"])), now=now)
+    run_worker(now + HOUR)
+    assert [move.text for move in db.session.query(Move)] == [sorted(choices)[0]]
+
+
+def test_settings_keep_what_is_wanted_of_each_kind(app, now) -> None:
+    ann = player("ann", now=now)
+    client = app.test_client()
+    url = Links().you(ann).removeprefix("https://play.example")
+    form = {"do": "settings", "zone": "UTC", "language": "en", "entries": "none"}
+    mails = {f"mail_{kind}": "off" for kind in post.OPTIONAL}
+    kept = client.post(url, data=form | mails | {"mail_notice": "daily", "moves_by_mail": "1"})
+    assert kept.status_code == 303
+    ann = db.session.get_one(Player, ann.id)
+    assert ann.mails == dict.fromkeys(post.OPTIONAL, "off") | {"notice": "daily"}
+    assert ann.moves_by_mail
+    assert client.get(url).text.count('value="off" selected') == len(post.OPTIONAL) - 1
+    assert client.post(url, data=form | {"mail_notice": "never"}).status_code == 409
+    client.post(url, data={"do": "mails_off"})
+    assert suppression.is_suppressed(ADDRESSES["ann"])
+    assert "No mails go to you" in client.get(url).text
+    client.post(url, data={"do": "mails_on"})
+    assert not suppression.is_suppressed(ADDRESSES["ann"])
+
+
+def stranger(app: Flask):
+    """Return a browser in which nobody has acted before."""
+    app.test_client_class = None
+    return app.test_client()
+
+
+def test_a_first_move_on_a_device_needs_the_tick(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    url = Links().move(open_turn(match), 1).removeprefix("https://play.example")
+    robot = stranger(app)
+    page = robot.get(url)
+    assert "Yes, this is me, on this device" in page.text
+    assert "Set-Cookie" not in page.headers
+    pressed = robot.post(
+        url, data={"move": re.search(r'name="move" value="([^"]+)"', page.text)[1]}
+    )
+    assert pressed.status_code == 409
+    assert "Nothing is done yet" in pressed.text
+    assert "Set-Cookie" not in pressed.headers
+    assert db.session.query(Move).count() == 0
+    # The page that asks still knows the move, so one tick and one button are enough.
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', pressed.text))
+    done = robot.post(url, data=fields | {"me": "1"})
+    assert done.status_code == 200
+    assert db.session.query(Move).count() == 1
+    assert "HttpOnly" in done.headers["Set-Cookie"]
+    assert "SameSite=Lax" in done.headers["Set-Cookie"]
+
+
+def test_a_device_that_was_told_is_not_asked_again(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    url = Links().move(open_turn(match), 1).removeprefix("https://play.example")
+    browser = stranger(app)
+    assert browser.post(url, data={"me": "1"}).status_code == 200
+    other = Links().move(open_turn(db.session.get_one(Match, match.id)), 1)
+    path = other.removeprefix("https://play.example")
+    assert "Yes, this is me" not in browser.get(path).text
+    assert browser.post(path).status_code == 200
+    assert db.session.query(Move).count() == 2
+
+
+@pytest.mark.parametrize("answer", ["sit", "decline"])
+def test_no_machine_answers_an_invitation(app, now, answer: str) -> None:
+    ann = player("ann", now=now)
+    match = lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    url = Links().invitation(match.seats[1]).removeprefix("https://play.example")
+    assert stranger(app).post(url, data={"answer": answer, "zone": "UTC"}).status_code == 409
+    seat = db.session.get_one(Match, match.id).seats[1]
+    assert (seat.player_id, seat.invited) == (None, ADDRESSES["dan"])
+
+
+def test_the_hosts_hear_of_a_standstill_once(app, mailbox, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    with writing():
+        post.for_host("standstill", {"hours": 3.5}, now=now)
+        post.for_host("standstill", {"hours": 4.5}, now=now + HOUR)
+    letters = db.session.query(Letter).filter_by(kind="for_host").all()
+    assert [letter.address for letter in letters] == ["host@play.example"]
+    run_worker(now)
+    (raw,) = [m[2] for m in mailbox.arrived if m[1] == "host@play.example"]
+    assert "Nobody kept time for 3.5 hours" in " ".join(text_of(parsed(raw)).split())
