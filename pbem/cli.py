@@ -24,6 +24,7 @@ COMMANDS = {
     "audit": ("pbem.commands.audit", "replay every running game and check the promises"),
     "doctor": ("pbem.commands.doctor", "check the settings, the database and the ways of the mail"),
     "matches": ("pbem.commands.matches", "list what waits and for whom; --late only what is late"),
+    "sample-letters": ("pbem.commands.letters", "write each kind of letter as files"),
     "db": ("pbem.commands.db", "bring the database to the code's version"),
 }
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="pbem",
         description="Slow card games by mail.",
-        epilog="\n".join(f"  {name:9} {line}" for name, (_, line) in COMMANDS.items()),
+        epilog="\n".join(f"  {name:14} {line}" for name, (_, line) in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="command", help="see below")

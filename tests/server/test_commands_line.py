@@ -120,7 +120,19 @@ def test_simulate_and_verify_load_no_web_stack() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "serve", "worker", "simulate", "verify", "inbox", "audit", "doctor", "db"]
+    "command",
+    [
+        "demo",
+        "serve",
+        "worker",
+        "simulate",
+        "verify",
+        "inbox",
+        "audit",
+        "doctor",
+        "sample-letters",
+        "db",
+    ],
 )
 def test_every_command_says_what_it_does(command: str) -> None:
     out = pbem(command, "--help")

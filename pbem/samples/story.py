@@ -1,0 +1,215 @@
+"""How each kind of letter comes about in the samples: the story of their tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from sqlalchemy import select
+
+from engine import deal
+from engine.decktet import CARDS
+from engine.errors import RulesError
+from pbem import agreements, lobby, play, post
+from pbem.clocks import open_turns, seat_of
+from pbem.ext import db, writing
+from pbem.lobby import Chair
+from pbem.models import Match, Player, Status, Turn
+from pbem.table import load
+from pbem.telling import tell
+
+NOW: Final = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+LATER: Final = NOW + timedelta(days=7)  # every turn of NOW has run out of time
+READER: Final = "ada@home.example"
+OTHERS: Final = ("grace@home.example", "linus@home.example")
+# What is not at its default, so that samples show what people may meet.
+OPTIONS: Final[dict[str, dict[str, object]]] = {
+    "biscuit": {"excuse": True, "pawns": True, "courts": True},
+    "bisque": {"rounds": 1},
+}
+# When its letters are made a table has seen so many moves, and its reader has so many.
+PLIES: Final = 9
+CHOICES: Final = 6
+DEAL: Final = "9"  # decides all cards; by this one it comes to that soon in every game
+MOST_PLIES: Final = 50  # a whole game of Bisque; Snakebit would go on much longer
+
+
+def sign_up(language: str, zone: str) -> None:
+    """Add the players."""
+    with writing():
+        for address in (READER, *OTHERS):
+            name = address.partition("@")[0].title()
+            lobby.new_player(address, name=name, language=language, zone=zone, now=NOW)
+
+
+def played(game: str) -> Match:
+    """Return a table of three that has come some way and waits for its reader."""
+    match = _opened(game, f"sample-{game}-{DEAL}")
+    for seat in match.seats[1:]:
+        lobby.sit(seat.id, name="", phrase="", language="", zone=match.opener.zone, now=NOW)
+    while match.ply < PLIES or not _has_choice(_asked(match)):
+        _move(_asked(match))
+    return match
+
+
+def moves(turn: Turn) -> tuple[str, ...]:
+    """Return the moves of a turn, in the order in which letters list them."""
+    telling = tell(load(turn.match, ply=turn.ply), turn.seat)
+    return tuple(choice.text for choice in telling.choices)
+
+
+# How the letters come about that are of no one table. The tables wait for their reader.
+
+
+def sign_in(_tables: Sequence[Match]) -> None:
+    """Ask for the link that signs in."""
+    lobby.sign_up(READER, now=NOW)
+
+
+def digest(tables: Sequence[Match]) -> None:
+    """Come to the hour of the daily letter."""
+    with writing():
+        post.digest(_reader(), [_asked(match) for match in tables], now=NOW)
+
+
+def reminders(tables: Sequence[Match]) -> None:
+    """Come to the hour at which several turns are reminded of."""
+    with writing():
+        post.reminders(_reader(), [_asked(match) for match in tables], now=NOW)
+
+
+# How the letters of a table come about: a story in this order, each part going on from the
+# last. It begins where the table waits for its reader.
+
+
+def invitation(match: Match) -> None:
+    """Open another table of the game."""
+    _opened(match.game, f"{match.code}-next")
+
+
+def declined(match: Match) -> None:
+    """Do without a seat at that table."""
+    waiting = select(Match).where(Match.game == match.game, Match.status == Status.OPEN)
+    lobby.decline(db.session.scalars(waiting).one().seats[-1].id, now=NOW)
+
+
+def your_turn(_match: Match) -> None:
+    """Do nothing: the table waits for its reader, who was told so."""
+
+
+def reminder(match: Match) -> None:
+    """Come near the deadline."""
+    with writing():
+        turn = _asked(match)
+        post.reminder(turn, seat_of(turn), now=NOW)
+
+
+def not_done(match: Match) -> None:
+    """Answer with a card that is not in the hand."""
+    turn = _asked(match)
+    table = load(match)
+    own = table.view(turn.seat).hand
+    foreign = next(card.code for card in CARDS.values() if card not in own)
+    try:
+        table.game.parse(table.view(turn.seat), foreign)
+    except RulesError as error:
+        about = {
+            "why": "illegal",
+            "line": foreign,
+            "reason": error.pattern,
+            "fields": error.fields,
+        }
+    with writing():
+        post.not_done(turn, seat_of(turn), about, now=NOW)
+
+
+def proposal(match: Match) -> None:
+    """Ask the others for more time."""
+    agreements.propose(seat_of(_asked(match)).id, "more_time", {}, now=NOW)
+
+
+def notice(match: Match) -> None:
+    """Agree to it."""
+    (proposed,) = agreements.open_proposals(match)
+    agreements.say_yes(proposed.id, agreements.asked(proposed)[0].id, now=NOW)
+
+
+def receipt(match: Match) -> None:
+    """Move by mail."""
+    _move(_asked(match), by="reply")
+
+
+def stands(match: Match) -> None:
+    """Answer the same letter once more."""
+    with writing():
+        turn = db.session.get_one(Turn, match.moves[-1].turn_id)
+        post.stands(turn, seat_of(turn), now=NOW)
+
+
+def house_played(match: Match) -> None:
+    """Let the next turn run out of time."""
+    play.time_out(_asked(match).id, now=LATER)
+
+
+def game_over(match: Match) -> None:
+    """Play on to the end; where that is far off, agree on it."""
+    while match.status == Status.RUNNING and match.ply < MOST_PLIES:
+        _move(_asked(match), now=LATER)
+    if match.status == Status.RUNNING:
+        ended = agreements.propose(match.seats[0].id, "end", {}, now=LATER)
+        for seat in match.seats[1:]:
+            agreements.say_yes(ended.id, seat.id, now=LATER)
+
+
+OF_SITE: Final[dict[str, Callable[[Sequence[Match]], None]]] = {
+    happens.__name__: happens for happens in (sign_in, digest, reminders)
+}
+OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
+    happens.__name__: happens
+    for happens in (
+        invitation,
+        declined,
+        your_turn,
+        reminder,
+        not_done,
+        proposal,
+        notice,
+        receipt,
+        stands,
+        house_played,
+        game_over,
+    )
+}
+
+
+def _has_choice(turn: Turn) -> bool:
+    """Return whether a turn is the reader's and has many moves."""
+    is_readers = seat_of(turn).player_id == _reader().id
+    return is_readers and len(moves(turn)) >= CHOICES
+
+
+def _opened(game: str, code: str) -> Match:
+    """Open a table for three of a game, with a deal that its code decides."""
+    chairs = [Chair(address=address) for address in OTHERS]
+    match = lobby.open_table(_reader(), game, chairs, OPTIONS.get(game, {}), now=NOW)
+    with writing():
+        match.code, match.server_key = code, hashlib.sha256(code.encode()).digest()
+        match.commitment = deal.commitment(match.server_key)
+    return match
+
+
+def _reader() -> Player:
+    return db.session.scalars(select(Player).where(Player.address == READER)).one()
+
+
+def _asked(match: Match) -> Turn:
+    """Return the open turn of a table, of several that of the first seat."""
+    return min(open_turns(match=match), key=lambda turn: turn.seat)
+
+
+def _move(turn: Turn, *, by: str = "link", now: datetime = NOW) -> None:
+    text = play.choose_for(turn.id, "greedy")
+    assert text is not None, "the turn is open"
+    play.make_move(turn.id, text, by=by, now=now)
