@@ -14,6 +14,7 @@ from pbem import config, words
 from pbem.ext import babel, db, migrate, prepare_sqlite, settings
 from pbem.mail.smtp import Postman
 from pbem.models import Player
+from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
 
@@ -51,6 +52,7 @@ def build(given: Settings | None) -> Flask:
     app.extensions["pbem.settings"] = found
     app.extensions["pbem.tokens"] = Tokens(found.secret_keys)
     app.extensions["pbem.postman"] = Postman(app, timeout=found.smtp_timeout)
+    app.extensions["pbem.samples"] = Shelf(build, found)
     _add_database(app)
     _add_words(app)
     _add_pages(app)

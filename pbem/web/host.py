@@ -10,7 +10,6 @@ from typing import Final
 from flask import (
     Blueprint,
     Response,
-    abort,
     make_response,
     redirect,
     render_template,
@@ -29,7 +28,7 @@ from pbem.mail.plain import wish
 from pbem.models import Letter, LetterState, Match, Player, Proposal, Status
 from pbem.waiting import Waiting, waiting
 from pbem.web.errors import in_words
-from pbem.web.security import check_form, is_host, keep_private, signed_in
+from pbem.web.security import check_form, keep_private, the_host
 
 GIVEN_UP_WITHIN: Final = timedelta(days=7)
 STUCK_AFTER: Final = timedelta(minutes=15)  # a letter that is due for longer than this
@@ -62,13 +61,13 @@ def _private(response: Response) -> Response:
 @pages.get("/host")
 def games() -> Response:
     """Show the host all that waits."""
-    return _page(_host(), "", 200)
+    return _page(the_host(), "", 200)
 
 
 @pages.post("/host/<code>")
 def act(code: str) -> Response | Answer:
     """Do what a form asks for a game, or say what is wrong with it."""
-    host = _host()
+    host = the_host()
     check_form()
     match = db.session.scalars(select(Match).where(Match.code == code)).one()
     do = request.form.get("do", "")
@@ -149,14 +148,6 @@ def _open_tables() -> list[tuple[str, Match, int]]:
         (GAMES[match.game].title, match, sum(not seat.is_filled for seat in match.seats))
         for match in found
     ]
-
-
-def _host() -> Player:
-    """Return the host who is signed in; for everybody else there is no such page."""
-    player = signed_in()
-    if player is None or not is_host():
-        abort(404)
-    return player
 
 
 def _about() -> dict[str, object]:

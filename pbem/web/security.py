@@ -53,6 +53,14 @@ def is_host() -> bool:
     return player is not None and player.address in hosts
 
 
+def the_host() -> Player:
+    """Return the host who is signed in; for everybody else there is no such page."""
+    player = signed_in()
+    if player is None or not is_host():
+        abort(404)
+    return player
+
+
 def form_token() -> str:
     """Return the token that forms of this session carry, made at the first need."""
     if "form" not in session:
