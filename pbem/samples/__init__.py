@@ -8,7 +8,7 @@ sign-in link holds the moment at which it was made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.mail import letters
-from pbem.models import Letter, Match
+from pbem.models import Letter
 from pbem.samples import story
 
 KEY: Final = "5a" * 32  # signs what stands in samples; no true server has it
@@ -117,15 +117,8 @@ def write(samples: Iterable[Sample], folder: Path) -> None:
             path.with_suffix(".moves").write_text(lines, encoding="utf-8")
 
 
-def _made(build: Build, site: Settings, language: str) -> list[Sample]:
-    with _throw_away(build, site):
-        story.sign_up(language, site.zone)
-        tables = [story.played(name) for name in GAMES]
-        return [*_of_site(tables), *(sample for match in tables for sample in _of_table(match))]
-
-
 @contextmanager
-def _throw_away(build: Build, site: Settings) -> Iterator[None]:
+def throw_away(build: Build, site: Settings) -> Iterator[None]:
     """Run a block in an application that looks like the site's and knows nothing of it."""
     with TemporaryDirectory() as folder:
         own = replace(site, instance=Path(folder), database_url="", secret_keys=(KEY,))
@@ -138,19 +131,25 @@ def _throw_away(build: Build, site: Settings) -> Iterator[None]:
                 db.engine.dispose()
 
 
-def _of_site(tables: Sequence[Match]) -> Iterator[Sample]:
+def told(language: str, zone: str) -> Iterator[tuple[Sample, Letter]]:
+    """Tell the story in an empty application; yield each sample while its letter is true."""
+    story.sign_up(language, zone)
+    tables = [story.played(name) for name in GAMES]
     for kind, happens in story.OF_SITE.items():
         happens(tables)
-        yield _sample(kind, kind)
+        yield _built(kind, kind)
+    for match in tables:
+        for kind, happen in story.OF_TABLE.items():
+            happen(match)
+            yield _built(f"{kind}-{match.game}", kind, Letter.match.has(game=match.game))
 
 
-def _of_table(match: Match) -> Iterator[Sample]:
-    for kind, happens in story.OF_TABLE.items():
-        happens(match)
-        yield _sample(f"{kind}-{match.game}", kind, Letter.match.has(game=match.game))
+def _made(build: Build, site: Settings, language: str) -> list[Sample]:
+    with throw_away(build, site):
+        return [sample for sample, _letter in told(language, site.zone)]
 
 
-def _sample(name: str, kind: str, *which: ColumnElement[bool]) -> Sample:
+def _built(name: str, kind: str, *which: ColumnElement[bool]) -> tuple[Sample, Letter]:
     """Build the last letter of a kind."""
     with writing():
         # Tails are by chance, so that nobody guesses a Message-ID; here they come from the id.
@@ -160,5 +159,5 @@ def _sample(name: str, kind: str, *which: ColumnElement[bool]) -> Sample:
     message = letters.build(letter)
     sample = Sample(name, message, ())
     if letter.turn is None or Links().move(letter.turn, 1) not in sample.html:
-        return sample
-    return replace(sample, moves=story.moves(letter.turn))
+        return sample, letter
+    return replace(sample, moves=story.moves(letter.turn)), letter

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import random
-import textwrap
 from contextlib import suppress
-from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 from cast import ADDRESSES, player, positions, running_match
 from flask_babel import force_locale
+from own_lines import reads, wrapped
 
 from engine import GAMES
-from engine.errors import Ambiguous, BadOption, IllegalMove
+from engine.errors import BadOption
 from pbem import lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, plain, reply
-from pbem.mail.flatten import flatten
 from pbem.models import Letter, Match, Turn
 from pbem.table import load
-
-WIDTHS = range(10, 141)
 
 
 @pytest.fixture
@@ -37,31 +32,6 @@ def lines(letter: Letter, language: str, table) -> set[str]:
             return wrapped(letters.build(letter))
         kind = contents.AT_TABLE[letter.kind]
         return wrapped(letters.compose(letter, kind(letter, table)))
-
-
-def wrapped(message: EmailMessage) -> set[str]:
-    """Return the lines of both parts, as they are and wrapped at many widths."""
-    html, text = (message.get_body((kind,)).get_content() for kind in ("html", "plain"))
-    # Other widths at each letter, the same ones for the same letter.
-    widths = random.Random(text).sample(WIDTHS, 16)
-    found = set()
-    for body in (text, flatten(html)):
-        for paragraph in body.splitlines():
-            found.add(paragraph)
-            for width in widths:
-                found.update(textwrap.wrap(paragraph, width, break_long_words=False))
-    return found
-
-
-def reads(line: str, command) -> bool:
-    """Return whether a line would be taken for a move wherever it stands."""
-    if reply.is_weak(line):
-        return False
-    try:
-        found = command(line)
-    except (Ambiguous, IllegalMove):
-        return True
-    return found is not None and not found.weak
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
