@@ -13,7 +13,7 @@ from engine import deal
 from engine.decktet import CARDS
 from engine.errors import RulesError
 from pbem import agreements, lobby, play, post
-from pbem.clocks import open_turns, seat_of
+from pbem.clocks import open_turns
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.models import Match, Player, Status, Turn
@@ -33,7 +33,7 @@ OPTIONS: Final[dict[str, dict[str, object]]] = {
 PLIES: Final = 9
 CHOICES: Final = 6
 DEAL: Final = "9"  # decides all cards; by this one it comes to that soon in every game
-MOST_PLIES: Final = 50  # a whole game of Bisque; Snakebit would go on much longer
+ENDED_AT: Final = {"snakebit": 24}  # plies: one hand; six of them take too long for a sample
 
 
 def sign_up(language: str, zone: str) -> None:
@@ -103,7 +103,7 @@ def reminder(match: Match) -> None:
     """Come near the deadline."""
     with writing():
         turn = _asked(match)
-        post.reminder(turn, seat_of(turn), now=NOW)
+        post.reminder(turn, turn.asked, now=NOW)
 
 
 def not_done(match: Match) -> None:
@@ -122,12 +122,12 @@ def not_done(match: Match) -> None:
             "fields": error.fields,
         }
     with writing():
-        post.not_done(turn, seat_of(turn), about, now=NOW)
+        post.not_done(turn, turn.asked, about, now=NOW)
 
 
 def proposal(match: Match) -> None:
     """Ask the others for more time."""
-    agreements.propose(seat_of(_asked(match)).id, "more_time", {}, now=NOW)
+    agreements.propose(_asked(match).asked.id, "more_time", {}, now=NOW)
 
 
 def notice(match: Match) -> None:
@@ -145,7 +145,7 @@ def stands(match: Match) -> None:
     """Answer the same letter once more."""
     with writing():
         turn = db.session.get_one(Turn, match.moves[-1].turn_id)
-        post.stands(turn, seat_of(turn), now=NOW)
+        post.stands(turn, turn.asked, now=NOW)
 
 
 def house_played(match: Match) -> None:
@@ -154,8 +154,8 @@ def house_played(match: Match) -> None:
 
 
 def game_over(match: Match) -> None:
-    """Play on to the end; where that is far off, agree on it."""
-    while match.status == Status.RUNNING and match.ply < MOST_PLIES:
+    """Play on to the end; where that is too far off, agree on it."""
+    while match.status == Status.RUNNING and match.ply != ENDED_AT.get(match.game):
         _move(_asked(match), now=LATER)
     if match.status == Status.RUNNING:
         ended = agreements.propose(match.seats[0].id, "end", {}, now=LATER)
@@ -186,7 +186,7 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
 
 def _has_choice(turn: Turn) -> bool:
     """Return whether a turn is the reader's and has many moves."""
-    is_readers = seat_of(turn).player_id == _reader().id
+    is_readers = turn.asked.player_id == _reader().id
     return is_readers and len(moves(turn)) >= CHOICES
 
 
