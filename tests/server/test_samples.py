@@ -19,7 +19,7 @@ from own_lines import paragraphs, reads, rewrapped
 from PIL import Image
 
 from engine import GAMES
-from pbem import create_app, samples
+from pbem import cli, create_app, samples
 from pbem.clocks import open_turns
 from pbem.config import LANGUAGES, Settings
 from pbem.mail import contents, letters, reply
@@ -150,6 +150,28 @@ def test_the_files_hold_letter_text_picture_and_moves(cases, tmp_path) -> None:
     assert {"sign_in.eml", "sign_in.txt"} <= set(files)
     assert not {"sign_in.png", "sign_in.moves", "digest.moves"} & set(files)
     assert len([name for name in files if name.endswith(".eml")]) == len(made)
+
+
+def test_the_command_takes_the_sites_words_and_no_key(cases, monkeypatch, tmp_path, capsys) -> None:
+    asked = []
+
+    def made(_build, site: Settings, language: str) -> list[Sample]:
+        asked.append((site.base_url, site.secret_keys, language))
+        return [cases["fr"]["sign_in"].sample]
+
+    monkeypatch.setattr(samples, "made", made)
+    monkeypatch.setenv("PBEM_BASE_URL", "https://other.example")
+    monkeypatch.setenv("PBEM_SECRET_KEYS", "cd" * 32)
+    assert cli.main(["sample-letters", str(tmp_path), "--lang", "fr"]) == 0
+    assert asked == [("https://other.example", (samples.KEY,), "fr")]
+    assert {path.name for path in tmp_path.iterdir()} == {"sign_in.eml", "sign_in.txt"}
+    assert capsys.readouterr().out == f"1 letters are in {tmp_path}\n"
+
+
+def test_wrong_settings_are_told_in_words(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setenv("PBEM_BASE_URL", "nowhere")
+    assert cli.main(["sample-letters", str(tmp_path)]) == 1
+    assert "these settings are wrong:\nbase_url:" in capsys.readouterr().err
 
 
 # The mail around the words.
