@@ -147,6 +147,7 @@ def test_sign_in_by_mail_and_open_a_table(page: playwright.Page, home: str) -> N
     page.frame_locator("iframe.letter").locator('a[href*="/sign-in/"]').first.click()
     page.get_by_role("button", name="Sign in on this device").click()
     page.get_by_role("heading", name="Your games, Ada").wait_for()
+    samples(page, home)
     page.goto(f"{home}/new/biscuit")
     no_sideways_scrolling(page)
     # The address is asked for where somebody is invited, and nowhere else.
@@ -161,6 +162,21 @@ def test_sign_in_by_mail_and_open_a_table(page: playwright.Page, home: str) -> N
     page.frame_locator("iframe.letter").locator('a[href*="/i/"]').first.click()
     page.get_by_role("button", name="Decline").wait_for()
     no_sideways_scrolling(page)
+
+
+def samples(page: playwright.Page, home: str) -> None:
+    """Look at a sample letter: the pictures in its frame are for the host only, and arrive."""
+    page.goto(f"{home}/host/letters")
+    no_sideways_scrolling(page)
+    page.get_by_role("listitem").filter(has_text="your_turn").get_by_role("link").first.click()
+    page.get_by_role("heading", name="Its text part").wait_for()
+    no_sideways_scrolling(page)
+    picture = page.frame_locator("iframe.letter").locator("img").first
+    picture.wait_for()
+    page.wait_for_function(
+        "document.querySelector('iframe.letter').contentDocument.images[0].complete"
+    )
+    assert picture.evaluate("image => image.naturalWidth") > 100
 
 
 def test_no_page_scrolls_sideways_on_a_telephone(page: playwright.Page, home: str) -> None:
