@@ -33,7 +33,7 @@ from pbem.ext import db, settings, writing
 from pbem.models import Letter, Match, Player, Policy, Seat, Status
 
 MOST_NAME: Final = 40  # characters
-MOST_INVITED: Final = 5  # invitations to one address in a day
+MOST_INVITED: Final = 10  # invitations to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(

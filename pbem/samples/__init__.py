@@ -121,7 +121,13 @@ def write(samples: Iterable[Sample], folder: Path) -> None:
 def throw_away(build: Build, site: Settings) -> Iterator[None]:
     """Run a block in an application that looks like the site's and knows nothing of it."""
     with TemporaryDirectory() as folder:
-        own = replace(site, instance=Path(folder), database_url="", secret_keys=(KEY,))
+        own = replace(
+            site,
+            instance=Path(folder),
+            database_url="",
+            secret_keys=(KEY,),
+            host_addresses=(story.READER,),
+        )
         with build(own).app_context():
             db.create_all()
             try:

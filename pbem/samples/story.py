@@ -16,7 +16,7 @@ from pbem import agreements, lobby, play, post
 from pbem.clocks import open_turns
 from pbem.ext import db, writing
 from pbem.lobby import Chair
-from pbem.models import Match, Player, Status, Turn
+from pbem.models import Letter, Match, Player, Status, Turn
 from pbem.table import load
 from pbem.telling import tell
 
@@ -26,14 +26,14 @@ READER: Final = "ada@home.example"
 OTHERS: Final = ("grace@home.example", "linus@home.example")
 # What is not at its default, so that samples show what people may meet.
 OPTIONS: Final[dict[str, dict[str, object]]] = {
-    "biscuit": {"excuse": True, "pawns": True, "courts": True},
-    "bisque": {"rounds": 1},
+    "biscuit": {"excuse": True, "pawns": True, "courts": True, "target": 30},
+    "bisque": {"rounds": 2},
 }
 # When its letters are made a table has seen so many moves, and its reader has so many.
 PLIES: Final = 9
 CHOICES: Final = 6
 DEAL: Final = "9"  # decides all cards; by this one it comes to that soon in every game
-ENDED_AT: Final = {"snakebit": 24}  # plies: one hand; six of them take too long for a sample
+SIX_HANDS: Final = "snakebit"  # they take too long for a sample, and so one of them is played
 
 
 def sign_up(language: str, zone: str) -> None:
@@ -68,10 +68,19 @@ def sign_in(_tables: Sequence[Match]) -> None:
     lobby.sign_up(READER, now=NOW)
 
 
-def digest(tables: Sequence[Match]) -> None:
-    """Come to the hour of the daily letter."""
+def for_host(_tables: Sequence[Match]) -> None:
+    """Find out that no worker ran for a while."""
     with writing():
-        post.digest(_reader(), [_asked(match) for match in tables], now=NOW)
+        post.for_host("standstill", {"hours": 3.5}, now=NOW)
+
+
+def digest(tables: Sequence[Match]) -> None:
+    """Come to the hour of the daily letter, with news that were gathered for it."""
+    with writing():
+        post.notice(tables[0], "back", {"name": tables[0].seats[1].name}, now=NOW)
+        news = select(Letter).where(Letter.player_id == _reader().id, Letter.kind == "notice")
+        gathered = db.session.scalars(news).all()
+        post.digest(_reader(), [_asked(match) for match in tables], gathered, now=NOW)
 
 
 def reminders(tables: Sequence[Match]) -> None:
@@ -91,8 +100,13 @@ def invitation(match: Match) -> None:
 
 def declined(match: Match) -> None:
     """Do without a seat at that table."""
-    waiting = select(Match).where(Match.game == match.game, Match.status == Status.OPEN)
-    lobby.decline(db.session.scalars(waiting).one().seats[-1].id, now=NOW)
+    lobby.decline(_waiting(match.game).seats[-1].id, now=NOW)
+
+
+def sat_down(match: Match) -> None:
+    """Let the other who was invited there sit down."""
+    seat = _waiting(match.game).seats[1]
+    lobby.sit(seat.id, name="", phrase="", language="", zone=match.opener.zone, now=NOW)
 
 
 def your_turn(_match: Match) -> None:
@@ -153,9 +167,19 @@ def house_played(match: Match) -> None:
     play.time_out(_asked(match).id, now=LATER)
 
 
+def hand_over(match: Match) -> None:
+    """Play on until the next hand is dealt."""
+    since = match.ply
+    while not any(e.kind == "deal" for ply in load(match).plies[since:] for e in ply.events):
+        _move(_asked(match), now=LATER)
+    with writing():
+        # By itself it comes to those only who are not asked at once.
+        post.hand_over(match.seats[0], match.ply - 1, now=LATER)
+
+
 def game_over(match: Match) -> None:
     """Play on to the end; where that is too far off, agree on it."""
-    while match.status == Status.RUNNING and match.ply != ENDED_AT.get(match.game):
+    while match.status == Status.RUNNING and match.game != SIX_HANDS:
         _move(_asked(match), now=LATER)
     if match.status == Status.RUNNING:
         ended = agreements.propose(match.seats[0].id, "end", {}, now=LATER)
@@ -163,14 +187,25 @@ def game_over(match: Match) -> None:
             agreements.say_yes(ended.id, seat.id, now=LATER)
 
 
+def started(match: Match) -> None:
+    """Let the one who declined sit down at the other table after all."""
+    waiting, linus = _waiting(match.game), lobby.find_player(OTHERS[-1])
+    assert linus is not None, "all were signed up"
+    lobby.join(waiting.id, linus, phrase="", now=NOW)
+    with writing():
+        # By itself it comes to those only who are not asked at once.
+        post.started(waiting.seats[0], now=NOW)
+
+
 OF_SITE: Final[dict[str, Callable[[Sequence[Match]], None]]] = {
-    happens.__name__: happens for happens in (sign_in, digest, reminders)
+    happens.__name__: happens for happens in (sign_in, for_host, digest, reminders)
 }
 OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
     happens.__name__: happens
     for happens in (
         invitation,
         declined,
+        sat_down,
         your_turn,
         reminder,
         not_done,
@@ -179,9 +214,17 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
         receipt,
         stands,
         house_played,
+        hand_over,
         game_over,
+        started,
     )
 }
+
+
+def _waiting(game: str) -> Match:
+    """Return the other table of a game, which waits for players."""
+    waiting = select(Match).where(Match.game == game, Match.status == Status.OPEN)
+    return db.session.scalars(waiting).one()
 
 
 def _has_choice(turn: Turn) -> bool:

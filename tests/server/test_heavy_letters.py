@@ -18,7 +18,7 @@ from engine import GAMES, deal
 from engine.bots import BOTS
 from pbem import agreements, lobby, play, post
 from pbem.ext import db, writing
-from pbem.mail import contents, letters
+from pbem.mail import contents, letters, plain
 from pbem.models import Letter, Match, Move, Seat, Turn
 from pbem.table import load
 
@@ -73,8 +73,8 @@ def test_long_names_make_no_long_line_in_any_letter_of_a_table(app, now, game) -
         post.receipt(table, last, match.moves[-1], None, now=now)
         post.stands(turn, seat, now=now)
         post.house_played(turn, seat, match.moves[-1], now=now)
-        post.digest(seat.player, [turn, turn], now=now)
-        for what in contents.NOTICES:
+        post.digest(seat.player, [turn, turn], [], now=now)
+        for what in plain.NOTICES:
             post.notice(match, what, {"name": NAMES[0], "until": now.isoformat()}, now=now)
     agreements.propose(seat.id, "end", {}, now=now)
     long = long_lines(seat)

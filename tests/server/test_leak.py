@@ -110,7 +110,7 @@ def test_so_it_is_with_a_letter_about_several_games(app, now, monkeypatch, name)
             continue
         player = load(turn.match).seat(turn.seat).player
         with writing():
-            post.digest(player, [db.session.get_one(Turn, turn.id)], now=now)
+            post.digest(player, [db.session.get_one(Turn, turn.id)], [], now=now)
         letter = db.session.query(Letter).filter_by(kind="digest").order_by(Letter.id.desc())[0]
         table = load(turn.match, ply=turn.ply)
         plain = letters.build(letter).as_bytes()

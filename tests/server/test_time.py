@@ -513,7 +513,8 @@ def test_a_forged_or_soft_bounce_marks_nobody(match, now) -> None:
 
 def test_a_relay_that_knows_no_such_address_marks_it_too(match, mailbox: Mailbox, now) -> None:
     _, seat, who = asked(match)
-    mailbox.on_rcpt = lambda address: "550 5.1.1 unknown" if address == who.address else None
+    gone = who.address
+    mailbox.on_rcpt = lambda address: "550 5.1.1 unknown" if address == gone else None
     run_worker(now)
     assert db.session.get_one(Player, who.id).unreachable_at == now
     assert "unreachable" in notices_to(name_of(other_of(seat)))
