@@ -17,6 +17,7 @@ from sqlalchemy import inspect, text
 
 if TYPE_CHECKING:
     from flask import Flask
+    from mail_host import MailHost
 
     from pbem.mail.listener import Listener
 
@@ -141,4 +142,14 @@ def now() -> datetime:
 def mailbox() -> Iterator[Mailbox]:
     """A real SMTP server that stands for everybody's mail provider."""
     with running_mailbox() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def mail_host() -> Iterator[MailHost]:
+    """Postfix and Dovecot of this test process; who uses them empties them first."""
+    # It needs `missing` from here.
+    from mail_host import running_mail_host
+
+    with running_mail_host() as found:
         yield found

@@ -1,0 +1,194 @@
+"""Our outbox against a real Postfix, and what then lies in the mailboxes of a real Dovecot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from email.policy import SMTP
+from pathlib import Path
+
+import pytest
+from cast import ADDRESSES, letters_to, open_turn, running_match
+from flask import Flask
+from mail_host import GONE, LATER, PASSWORD, MailHost
+from sqlalchemy import update
+
+from pbem import create_app, lobby, play, post
+from pbem.ext import db, writing
+from pbem.links import Links
+from pbem.mail import letters, outbox
+from pbem.models import Letter, Match
+
+MINUTE = timedelta(minutes=1)
+TRACE = (b"Return-Path:", b"Delivered-To:", b"Received:")
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """SQLite alone: what a mail server does is the same for each database."""
+    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+
+
+@pytest.fixture
+def relay(app, mail_host) -> MailHost:
+    """An empty mail host, which the application sends through."""
+    mail_host.empty()
+    send_through(app, smtp_port=mail_host.smtp)
+    return mail_host
+
+
+def send_through(app: Flask, **settings: object) -> None:
+    """Give the application the way out that it would have with these settings."""
+    other = create_app(replace(app.extensions["pbem.settings"], **settings))
+    app.extensions["pbem.postman"] = other.extensions["pbem.postman"]
+
+
+def queued(*addresses: str, now: datetime) -> list[int]:
+    """Return the ids of letters that wait, one to each address."""
+    for address in addresses:
+        with writing():
+            who = lobby.new_player(address, name="Ann", language="en", zone="UTC", now=now)
+            post.sign_in(who, now=now)
+    return [letter.id for letter in db.session.query(Letter).order_by(Letter.id)]
+
+
+def states() -> list[str]:
+    db.session.rollback()
+    return [letter.state for letter in db.session.query(Letter).order_by(Letter.id)]
+
+
+def without_trace(raw: bytes) -> bytes:
+    """Return a mail without the headers that mail servers put above it on its way."""
+    lines = raw.splitlines(keepends=True)
+    while lines[0].startswith((*TRACE, b"\t", b" ")):
+        lines.pop(0)
+    return b"".join(lines)
+
+
+def test_letters_of_a_game_arrive_as_they_were_written(relay, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    for _ in range(2):
+        turn_id = open_turn(match).id
+        play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now)
+    with writing():
+        post.notice(match, "paused", {"by": "Ann"}, now=now)
+    assert outbox.send_due(now=now) == 4
+    relay.wait_until_delivered()
+    sent = db.session.query(Letter).filter_by(state="sent").all()
+    assert Counter(letter.kind for letter in sent) == {"your_turn": 1, "notice": 3}
+    for letter in sent:
+        here = [
+            (raw, mail)
+            for raw, mail in zip(
+                relay.raw_mails(letter.address), relay.mails(letter.address), strict=True
+            )
+            if mail["Message-ID"] == letter.message_id("play.example")
+        ]
+        ((raw, mail),) = here
+        assert without_trace(raw) == letters.build(letter).as_bytes(policy=SMTP)
+        assert mail["Return-Path"] == f"<{Links().bounce(letter.id)}>"
+        assert mail["List-Id"] == f"<{match.code}.play.example>"
+        assert mail["Auto-Submitted"] == "auto-generated"
+        assert mail["Delivered-To"] == letter.address
+    assert relay.connections() == 1
+
+
+def test_an_address_refused_for_now_gets_its_letter_once_when_it_is_taken(relay, now) -> None:
+    late, *_others = queued(f"ann@{LATER}", ADDRESSES["bob"], ADDRESSES["cleo"], now=now)
+    assert outbox.send_due(now=now) == 2
+    letter = db.session.get_one(Letter, late)
+    assert states() == ["retry", "sent", "sent"]
+    assert letter.due_at == now + MINUTE
+    assert letter.error.startswith("450 4.7.1")
+    assert "greylisted" in letter.error
+    relay.accept(LATER)
+    assert outbox.send_due(now=now + MINUTE) == 1
+    assert outbox.send_due(now=now + timedelta(days=1)) == 0
+    assert states() == ["sent"] * 3
+    relay.wait_until_delivered()
+    for letter in db.session.query(Letter):
+        (mail,) = relay.mails(letter.address)
+        assert mail["Message-ID"] == letter.message_id("play.example")
+
+
+def test_an_address_refused_for_good_stops_its_players_clock_and_is_told(relay, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    gone = f"ann@{GONE}"
+    with writing():
+        match.opener.address = gone
+        db.session.execute(
+            update(Letter).where(Letter.player_id == match.opener_id).values(address=gone)
+        )
+        post.notice(match, "paused", {"by": "Bob"}, now=now)
+    while outbox.send_due(now=now):
+        pass
+    ann = db.session.get_one(Match, match.id).opener
+    failed = db.session.query(Letter).filter_by(player_id=ann.id).all()
+    assert {letter.state for letter in failed} == {"failed"}
+    assert failed[0].error.startswith("550 5.1.1")
+    assert ann.unreachable_at == now
+    assert ann.unreachable_why == failed[0].error
+    assert [stop["kind"] for stop in open_turn(match).stops] == ["unreachable"]
+    relay.wait_until_delivered()
+    for name in ("bob", "cleo"):
+        told = [letter.message_id("play.example") for letter in letters_to(name)[1:]]
+        assert len(told) == 2  # of the pause, and that ann can't be reached
+        assert sorted(mail["Message-ID"] for mail in relay.mails(ADDRESSES[name])) == told
+
+
+def logged_in(relay: MailHost, security: str) -> dict[str, object]:
+    """Return the settings of a host whose provider wants TLS of this kind and a login."""
+    return {
+        "smtp_host": "localhost",
+        "smtp_port": getattr(relay, security),
+        "smtp_security": security,
+        "smtp_username": ADDRESSES["dan"],
+        "smtp_password": PASSWORD,
+    }
+
+
+@pytest.fixture
+def trusted(relay, monkeypatch) -> None:
+    """Let this machine trust the authority that signed the relay's certificate."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(relay.authority))
+
+
+def the_letter() -> Letter:
+    db.session.rollback()
+    return db.session.query(Letter).one()
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_relay_that_proves_who_it_is_and_a_login_take_a_letter(
+    relay, trusted, app, now, security
+) -> None:
+    send_through(app, **logged_in(relay, security))
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 1
+    relay.wait_until_delivered()
+    (mail,) = relay.mails(ADDRESSES["ann"])
+    # E is extended, S encrypted, A authenticated.
+    assert "with ESMTPSA id" in " ".join(mail.get_all("Received"))
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_relay_that_cannot_prove_who_it_is_gets_nothing(relay, app, now, security) -> None:
+    send_through(app, **logged_in(relay, security))
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 0
+    assert the_letter().state == "retry"
+    assert the_letter().due_at == now + MINUTE
+    assert "certificate verify failed: unable to get local issuer" in the_letter().error
+    assert relay.taken() == []
+    assert "sasl_username" not in relay.log()
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_relay_under_another_name_gets_nothing(relay, trusted, app, now, security) -> None:
+    send_through(app, **logged_in(relay, security) | {"smtp_host": "127.0.0.1"})
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 0
+    assert the_letter().state == "retry"
+    assert "certificate is not valid for '127.0.0.1'" in the_letter().error
+    assert relay.taken() == []
