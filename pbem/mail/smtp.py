@@ -79,10 +79,15 @@ class PatientConnection(Connection):
             if self.mail.use_ssl
             else _Watched(server, port, timeout=self._timeout)
         )
-        if self.mail.use_tls:
-            host.starttls(context=context)
-        if self.mail.username and self.mail.password:
-            host.login(self.mail.username, self.mail.password)
+        try:
+            if self.mail.use_tls:
+                host.starttls(context=context)
+            if self.mail.username and self.mail.password:
+                host.login(self.mail.username, self.mail.password)
+        except OSError:
+            # All that smtplib raises is one; nobody else holds the line to close it.
+            host.close()
+            raise
         return host
 
     def send(self, message: Message, envelope_from: Any = None) -> None:

@@ -192,3 +192,26 @@ def test_a_relay_under_another_name_gets_nothing(relay, trusted, app, now, secur
     assert the_letter().state == "retry"
     assert "certificate is not valid for '127.0.0.1'" in the_letter().error
     assert relay.taken() == []
+
+
+def test_a_relay_without_starttls_gets_nothing_in_the_clear(relay, trusted, app, now) -> None:
+    send_through(app, **logged_in(relay, "starttls") | {"smtp_port": relay.smtp})
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 0
+    assert the_letter().state == "retry"
+    assert "STARTTLS extension not supported" in the_letter().error
+    assert relay.taken() == []
+
+
+def test_a_wrong_password_is_told_and_the_letter_waits_for_the_right_one(
+    relay, trusted, app, now
+) -> None:
+    send_through(app, **logged_in(relay, "starttls") | {"smtp_password": "wrong"})
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 0
+    assert the_letter().state == "retry"
+    assert the_letter().error.startswith("535 5.7.8 Error: authentication failed")
+    send_through(app, **logged_in(relay, "starttls"))
+    assert outbox.send_due(now=now + MINUTE) == 1
+    relay.wait_until_delivered()
+    assert len(relay.mails(ADDRESSES["ann"])) == 1
