@@ -33,6 +33,7 @@ UNKNOWN_GAP: Final = timedelta(hours=6)
 # What a reader has just asked for leaves in their quiet hours too.
 ASKED_FOR: Final = ("sign_in", "receipt", "not_done", "stands", "for_host")
 _CLOSING: Final = 421  # the relay says so before it hangs up
+_LOGIN_WANTED: Final = 530
 
 _log = logging.getLogger(__name__)
 
@@ -162,13 +163,13 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         raise smtplib.SMTPServerDisconnected(str(error)) from error
     except smtplib.SMTPRecipientsRefused as error:
         code, reason = next(iter(error.recipients.values()))
-        _refused(letter_id, code, reason, now=now)
-        if code >= 500:
-            with writing():
-                away.bounced(letter_id, _answer(code, reason), now=now)
+        _refused_for(letter_id, code, reason, now=now)
+        if code == _CLOSING:
+            raise smtplib.SMTPServerDisconnected(_answer(code, reason)) from error
         return False
     except smtplib.SMTPResponseException as error:
-        _refused(letter_id, error.smtp_code, error.smtp_error, now=now)
+        judged = _refused_from if isinstance(error, smtplib.SMTPSenderRefused) else _refused
+        judged(letter_id, error.smtp_code, error.smtp_error, now=now)
         if error.smtp_code == _CLOSING:
             raise
         if error.smtp_code >= 500:
@@ -186,6 +187,31 @@ def _is_held(letter_id: int, *, until: datetime) -> bool:
         Letter.id == letter_id, Letter.state == LetterState.SENDING, Letter.leased_until == until
     )
     return db.session.scalar(held) is not None
+
+
+def _refused_for(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
+    """Judge a refusal of the recipient: for good it counts as mail that came back."""
+    if _is_about_us(code, reason):
+        _retry(letter_id, _answer(code, reason), now=now)
+        return
+    _refused(letter_id, code, reason, now=now)
+    if code >= 500:
+        with writing():
+            away.bounced(letter_id, _answer(code, reason), now=now)
+
+
+def _refused_from(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
+    """Judge a refusal of the sender: our own address, or the letter's size."""
+    if _is_about_us(code, reason):
+        _retry(letter_id, _answer(code, reason), now=now)
+    else:
+        _refused(letter_id, code, reason, now=now)
+
+
+def _is_about_us(code: int, reason: bytes | str) -> bool:
+    """Return whether the relay takes no mail from us, whoever it is for: the host can mend that."""
+    # RFC 4954: 530 wants a login (or STARTTLS, RFC 3207). RFC 3463: 5.7 is policy, not an address.
+    return code == _LOGIN_WANTED or _answer(code, reason).split(" ", 1)[1].startswith("5.7.")
 
 
 def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:

@@ -215,3 +215,23 @@ def test_a_wrong_password_is_told_and_the_letter_waits_for_the_right_one(
     assert outbox.send_due(now=now + MINUTE) == 1
     relay.wait_until_delivered()
     assert len(relay.mails(ADDRESSES["ann"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("left_out", "answer"),
+    [
+        ({"smtp_security": "none", "smtp_username": ""}, "530 5.7.0 Must issue a STARTTLS"),
+        ({"smtp_username": ""}, "554 5.7.1"),
+    ],
+)
+def test_a_relay_that_refuses_us_says_nothing_against_the_players(
+    relay, trusted, app, now, left_out, answer
+) -> None:
+    send_through(app, **logged_in(relay, "starttls") | left_out)
+    queued(ADDRESSES["ann"], now=now)
+    assert outbox.send_due(now=now) == 0
+    assert the_letter().state == "retry"
+    assert the_letter().error.startswith(answer)
+    assert the_letter().player.unreachable_at is None
+    send_through(app, **logged_in(relay, "starttls"))
+    assert outbox.send_due(now=now + MINUTE) == 1

@@ -65,6 +65,8 @@ def test_a_relay_that_closes_for_now_gets_the_rest_later(letters, mailbox, now, 
     setattr(mailbox, verb, closing)
     assert outbox.send_due(now=now) == 1
     assert states() == ["sent", "retry", "retry"]
+    # What the host reads is the relay's own word, for the letters behind as well.
+    assert letters_to("cleo")[0].error == "421 4.3.2 shutting down"
     setattr(mailbox, verb, lambda _what: None)
     assert outbox.send_due(now=now + MINUTE) == 2
     assert [len(mailbox.to(ADDRESSES[name])) for name in ("ann", "bob", "cleo")] == [1, 1, 1]
