@@ -39,11 +39,13 @@ _log = logging.getLogger(__name__)
 
 
 def send_due(*, now: datetime) -> int:
-    """Send the letters that are due, over one connection; returns how many went out."""
+    """Send the letters that are due, the oldest first; returns how many went out."""
     sent = 0
     while claimed := _claim(now):
-        sent += _send_all(claimed, now=now)
-        if len(claimed) < BATCH:
+        went_out, is_relay_lost = _send_all(claimed, now=now)
+        sent += went_out
+        # A silent relay costs a time limit for each batch; the worker's next run tries again.
+        if is_relay_lost or len(claimed) < BATCH:
             break
     return sent
 
@@ -60,7 +62,8 @@ def _claim(now: datetime) -> Sequence[int]:
     ids = (
         select(Letter.id)
         .where(due)
-        .order_by(Letter.due_at, Letter.id)
+        # By age, not by id alone: PostgreSQL would walk all letters ever sent in that order.
+        .order_by(Letter.created_at, Letter.id)
         .limit(BATCH)
         .with_for_update(skip_locked=True)
     )
@@ -117,8 +120,11 @@ def _move_deadline_if_late(letter: Letter, *, now: datetime) -> None:
         clocks.stop(turn, "notice", letter.wanted_at, until, now=now)
 
 
-def _send_all(ids: Sequence[int], *, now: datetime) -> int:
-    """Send claimed letters; what a lost connection leaves is tried again later."""
+def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
+    """Send claimed letters over one connection; what a lost one leaves is tried again later.
+
+    Returns how many went out, and whether the connection was lost.
+    """
     postman: Postman = current_app.extensions["pbem.postman"]
     waiting = list(ids)
     sent = 0
@@ -133,7 +139,8 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> int:
             # One that was cut off behind the dot has its own state already.
             if _is_held(letter_id, until=now + LEASE):
                 _retry(letter_id, _told(error), now=now)
-    return sent
+        return sent, True
+    return sent, False
 
 
 def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bool:

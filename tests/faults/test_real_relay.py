@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -9,18 +10,21 @@ from email.policy import SMTP
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, letters_to, open_turn, running_match
+from cast import ADDRESSES, letters_to, open_turn, player, running_match
 from flask import Flask
 from mail_host import GONE, LATER, PASSWORD, MailHost
 from sqlalchemy import update
 
-from pbem import create_app, lobby, play, post
+from pbem import clocks, create_app, lobby, play, post
 from pbem.ext import db, writing
 from pbem.links import Links
+from pbem.lobby import Chair
 from pbem.mail import letters, outbox
-from pbem.models import Letter, Match
+from pbem.models import Letter, Match, Player, Turn
 
 MINUTE = timedelta(minutes=1)
+# Letters that wait when the relay is back; RELAY_QUEUE=2000 takes a minute or two.
+QUEUE = int(os.environ.get("RELAY_QUEUE", "300"))
 TRACE = (b"Return-Path:", b"Delivered-To:", b"Received:")
 
 
@@ -135,6 +139,54 @@ def test_an_address_refused_for_good_stops_its_players_clock_and_is_told(relay, 
         told = [letter.message_id("play.example") for letter in letters_to(name)[1:]]
         assert len(told) == 2  # of the pause, and that ann can't be reached
         assert sorted(mail["Message-ID"] for mail in relay.mails(ADDRESSES[name])) == told
+
+
+def table(ann: Player, bob: Player, *, now: datetime) -> Match:
+    """A game of the two in which one move is made, so that one turn is over and one is open."""
+    match = lobby.open_table(ann, "biscuit", [Chair(address=bob.address)], {}, now=now)
+    lobby.sit(match.seats[1].id, name="", phrase="", language="en", zone="UTC", now=now)
+    turn_id = open_turn(match).id
+    play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now)
+    return db.session.get_one(Match, match.id)
+
+
+def fill_queue(matches: list[Match], number: int, *, now: datetime) -> None:
+    """Queue letters of which seven in ten ask for a turn that is over."""
+    with writing():
+        for nth in range(number):
+            match = matches[nth % len(matches)]
+            over, asked = db.session.query(Turn).filter_by(match_id=match.id).order_by(Turn.id)
+            if nth % 10 < 7:
+                post.your_turn(clocks.seat_of(over), over, now=now)
+            elif nth % 100 == 99:
+                post.your_turn(clocks.seat_of(asked), asked, now=now)
+            else:
+                seat = match.seats[nth % 2]
+                post.notice(match, "paused", {"by": "Ann"}, but=seat, now=now)
+
+
+def test_after_an_outage_what_is_still_true_arrives_once_and_in_order(relay, now) -> None:
+    ann, bob = player("ann", now=now), player("bob", now=now)
+    matches = [table(ann, bob, now=now) for _ in range(5)]
+    outbox.send_due(now=now)
+    relay.empty()
+    first = db.session.query(Letter).count() + 1
+    fill_queue(matches, QUEUE, now=now)
+    with relay.relay_down():
+        for minutes in (0, 1, 6):
+            assert outbox.send_due(now=now + minutes * MINUTE) == 0
+    outbox.send_due(now=now + timedelta(hours=5))
+    relay.wait_until_delivered()
+    fresh = db.session.query(Letter).filter(Letter.id >= first).order_by(Letter.id).all()
+    over = {turn.id for turn in db.session.query(Turn) if turn.closed_at is not None}
+    assert Counter((letter.state, letter.turn_id in over) for letter in fresh) == {
+        ("stale", True): QUEUE * 7 // 10,
+        ("sent", False): QUEUE * 3 // 10,
+    }
+    true = [one.message_id("play.example") for one in fresh if one.turn_id not in over]
+    assert relay.taken() == true
+    arrived = [mail["Message-ID"] for who in ("ann", "bob") for mail in relay.mails(ADDRESSES[who])]
+    assert Counter(arrived) == Counter(true)
 
 
 def logged_in(relay: MailHost, security: str) -> dict[str, object]:

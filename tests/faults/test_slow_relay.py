@@ -14,7 +14,7 @@ from email.message import EmailMessage
 import pytest
 from cast import ADDRESSES, letters_to, open_turn, parsed, player, running_match
 from flask import current_app
-from mail_server import Mailbox, running_mailbox
+from mail_server import Mailbox, free_port, running_mailbox
 
 from pbem import create_app, play, post, worker
 from pbem.ext import db, writing
@@ -141,6 +141,33 @@ def test_a_relay_silent_behind_the_dot_may_have_it(letters, mailbox, now) -> Non
         halting.close()
     assert time.monotonic() - began < 5
     assert states() == ["unknown", "retry", "retry"]
+
+
+def test_a_silent_relay_costs_one_time_limit_whatever_waits(app, now) -> None:
+    ann = player("ann", now=now)
+    with writing():
+        for _ in range(3 * outbox.BATCH):
+            post.sign_in(ann, now=now)
+    postman = current_app.extensions["pbem.postman"]
+    postman._timeout = 0.5
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        postman.state.port = silent.getsockname()[1]
+        assert outbox.send_due(now=now) == 0
+    assert states() == ["retry"] * outbox.BATCH + ["queued"] * 2 * outbox.BATCH
+
+
+def test_letters_leave_in_their_order_after_a_relay_was_away(app, mailbox, now) -> None:
+    ann = player("ann", now=now)
+    with writing():
+        for _ in range(2 * outbox.BATCH):
+            post.sign_in(ann, now=now)
+    postman = current_app.extensions["pbem.postman"]
+    port, postman.state.port = postman.state.port, free_port()
+    assert outbox.send_due(now=now) == 0
+    postman.state.port = port
+    assert outbox.send_due(now=now + MINUTE) == 2 * outbox.BATCH
+    written = [letter.message_id("play.example") for letter in letters_to("ann")]
+    assert [mail["Message-ID"] for mail in mailbox.to(ADDRESSES["ann"])] == written
 
 
 @pytest.fixture
