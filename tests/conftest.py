@@ -35,7 +35,14 @@ def missing(part: str, how: str) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, so that no process is left alone with one at the end."""
-    slow = ("test_whole_games", "test_demo", "test_kill", "test_every_step", "test_many_workers")
+    slow = (
+        "test_whole_games",
+        "test_demo",
+        "test_kill",
+        "test_every_step",
+        "test_many_workers",
+        "test_real_relay",
+    )
     items.sort(key=lambda item: not item.path.stem.startswith(slow))
 
 

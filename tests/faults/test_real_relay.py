@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
+import socket
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from email.policy import SMTP
@@ -187,6 +192,59 @@ def test_after_an_outage_what_is_still_true_arrives_once_and_in_order(relay, now
     assert relay.taken() == true
     arrived = [mail["Message-ID"] for who in ("ann", "bob") for mail in relay.mails(ADDRESSES[who])]
     assert Counter(arrived) == Counter(true)
+
+
+@contextmanager
+def forgetful_line(port: int) -> Iterator[int]:
+    """Pass everything on to a relay, but hang up in place of its word that it has a mail."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                ours, _ = server.accept()
+                with ours, socket.create_connection(("127.0.0.1", port)) as theirs:
+                    pass_on(ours, theirs)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        # Closing alone would not wake the thread that waits in accept.
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(timeout=10)
+
+
+def pass_on(ours: socket.socket, theirs: socket.socket) -> None:
+    """Pass on what both say, up to the answer to the final dot."""
+    is_whole = False
+    while True:
+        for side in select.select([ours, theirs], [], [], 10)[0]:
+            said = side.recv(65536)
+            if not said or (side is theirs and is_whole):
+                return
+            is_whole = said.endswith(b"\r\n.\r\n")
+            (theirs if side is ours else ours).sendall(said)
+
+
+def test_a_letter_whose_receipt_is_lost_comes_twice_under_one_name(relay, app, now) -> None:
+    doubtful, other = queued(ADDRESSES["ann"], ADDRESSES["bob"], now=now)
+    with forgetful_line(relay.smtp) as port:
+        send_through(app, smtp_port=port)
+        assert outbox.send_due(now=now) == 0
+    assert states() == ["unknown", "retry"]
+    send_through(app, smtp_port=relay.smtp)
+    assert outbox.send_due(now=now + MINUTE) == 1
+    assert outbox.send_due(now=now + outbox.UNKNOWN_GAP) == 1
+    assert outbox.send_due(now=now + timedelta(days=1)) == 0
+    assert states() == ["sent", "sent"]
+    relay.wait_until_delivered()
+    for letter_id, address, times in ((doubtful, "ann", 2), (other, "bob", 1)):
+        name = db.session.get_one(Letter, letter_id).message_id("play.example")
+        mails = relay.mails(ADDRESSES[address])
+        assert [mail["Message-ID"] for mail in mails] == [name] * times
 
 
 def logged_in(relay: MailHost, security: str) -> dict[str, object]:

@@ -130,6 +130,25 @@ def test_a_message_cut_in_its_middle_was_not_handed_over(app, hangs_up) -> None:
         halting.close()
 
 
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_letters_cut_in_their_middle_arrive_once(letters, mailbox, now, hangs_up) -> None:
+    halting = Halting(1000, hangs_up=hangs_up)
+    postman = current_app.extensions["pbem.postman"]
+    postman._timeout, good, postman.state.port = 1, postman.state.port, halting.port
+    try:
+        assert outbox.send_due(now=now) == 0
+    finally:
+        halting.close()
+    # Our system may have taken all of it off our hands before the line was cut.
+    assert states()[0] in ("retry", "unknown")
+    assert states()[1:] == ["retry", "retry"]
+    postman.state.port = good
+    for when in (now + MINUTE, now + MINUTE + outbox.UNKNOWN_GAP):
+        outbox.send_due(now=when)
+    assert states() == ["sent"] * 3
+    assert [len(mailbox.to(ADDRESSES[name])) for name in ("ann", "bob", "cleo")] == [1, 1, 1]
+
+
 def test_a_relay_silent_behind_the_dot_may_have_it(letters, mailbox, now) -> None:
     halting = Halting(10**6, hangs_up=False)
     postman = current_app.extensions["pbem.postman"]
