@@ -120,6 +120,7 @@ listen = 127.0.0.1
 ssl = no
 disable_plaintext_auth = no
 auth_mechanisms = plain login
+auth_failure_delay = 0
 mail_location = maildir:{folder}/mail/%u
 mail_uid = mail
 mail_gid = mail
@@ -158,8 +159,12 @@ service auth {{
     mode = 0600
   }}
 }}
+# No growing delays for a client whose logins fail.
 service anvil {{
   chroot =
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
 }}
 protocol lmtp {{
   mail_plugins = $mail_plugins sieve

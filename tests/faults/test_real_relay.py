@@ -28,8 +28,8 @@ from pbem.mail import letters, outbox
 from pbem.models import Letter, Match, Player, Turn
 
 MINUTE = timedelta(minutes=1)
-# Letters that wait when the relay is back; RELAY_QUEUE=2000 takes a minute or two.
-QUEUE = int(os.environ.get("RELAY_QUEUE", "300"))
+# Letters that wait when the relay is back; RELAY_QUEUE=2000 takes two minutes.
+QUEUE = int(os.environ.get("RELAY_QUEUE", "200"))
 TRACE = (b"Return-Path:", b"Delivered-To:", b"Received:")
 
 
