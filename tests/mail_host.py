@@ -237,9 +237,9 @@ class MailHost:
         self.wait_until_delivered()
         for mailbox in (self.folder / "mail").iterdir():
             shutil.rmtree(mailbox)
-        self._begins = len(self._whole_log())
         if self.transports != _refusing():
             self._use(_refusing())
+        self._begins = len(self._whole_log())
 
     def route(self, domain: str, transport: str) -> None:
         """Send a domain's mail by another transport of master.cf from now on."""
