@@ -1,0 +1,29 @@
+"""Runs benchmarks: `python -m bench NAME`, or `all`; the exit code is 1 if a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bench import letter, picture
+
+BENCHMARKS: Final = {"letter": letter.run, "picture": picture.run}
+
+
+def main() -> int:
+    """Run what was asked for, print each bar, and count them."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", choices=(*BENCHMARKS, "all"))
+    name = parser.parse_args().name
+    bars = []
+    for run in BENCHMARKS.values() if name == "all" else (BENCHMARKS[name],):
+        for bar in run():
+            print(f"{'passed' if bar.is_met else 'FAILED'}  {bar.words}", flush=True)
+            bars.append(bar)
+    failed = sum(not bar.is_met for bar in bars)
+    print(f"{len(bars) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

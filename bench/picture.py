@@ -1,0 +1,108 @@
+"""A mail's picture, pasted of palette sprites, beside resvg's drawing of the whole scene."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from importlib import resources
+from io import BytesIO
+from statistics import fmean
+from typing import Any, Final
+
+import resvg_py
+from PIL import Image, ImageChops, ImageStat
+
+from bench.measure import Bar, compare, cost
+from engine import GAMES
+from engine.game import Layout, Phrase
+from pbem import tableau
+from pbem.tableau.art import GROUND
+from pbem.tableau.picture import DENSITY
+
+CARDS: Final = 20
+FASTER: Final = 10  # times as fast as the peer, at least
+LIGHTER: Final = 0.5  # of the peer's bytes, at most
+# Of 255, the mean over all pixels. The palette's steps at the edges and sprites that lie on
+# whole pixels cost about 2; one card of twenty that lacks or lies a pixel beside costs more.
+DIFFERENCE: Final = 3.0
+NAMES: Final = ("Ada", "Bob", "Cleo", "Dan")
+FONT: Final = str(resources.files("pbem.tableau") / "fonts" / "labels.ttf")
+
+
+def run() -> Iterator[Bar]:
+    """Compare time, bytes and pixels for a position of each game."""
+    for name in GAMES:
+        yield from _compared(name, position(name))
+
+
+def position(name: str) -> Layout:
+    """Return a table of simulated play with twenty cards, or the fullest one below."""
+    found = max(_layouts(name), key=lambda layout: (len(layout.cards) <= CARDS, len(layout.cards)))
+    return found
+
+
+def _layouts(name: str) -> Iterator[Layout]:
+    game, chance = GAMES[name], random.Random(name)
+    seats = game.seat_counts[-1]
+    state, _ = game.new_game(bytes(32), seats, game.check_options(seats, {}))
+    while asked := game.to_move(state):
+        seat = min(asked)
+        view = game.view(state, seat)
+        yield game.layout(view, fresh=frozenset())
+        game.step(state, seat, chance.choice(game.moves(view)))
+
+
+def _compared(name: str, layout: Layout) -> Iterator[Bar]:
+    cold = cost(lambda: tableau.png(layout, say=_say))
+    picture = tableau.png(layout, say=_say)
+    scene = tableau.svg(layout, say=_say, title=name)
+    peer = _drawn(scene, picture.width * DENSITY)
+    found = compare(
+        lambda: tableau.png(layout, say=_say), lambda: _drawn(scene, picture.width * DENSITY)
+    )
+    size = f"{picture.width * DENSITY}x{picture.height * DENSITY}"
+    yield Bar(
+        f"picture {name}, {len(layout.cards)} cards, {size}: {found.ours:.2f} ms"
+        f" (the first time {cold:.0f} ms), resvg {found.peer:.1f} ms:"
+        f" {found.ratio:.1f} times as fast (at least {FASTER})",
+        found.ratio >= FASTER,
+    )
+    share = len(picture.data) / len(peer)
+    yield Bar(
+        f"picture {name}: {len(picture.data)} bytes, resvg {len(peer)}:"
+        f" {share:.2f} of it (at most {LIGHTER})",
+        share <= LIGHTER,
+    )
+    apart = difference(picture.data, peer)
+    yield Bar(
+        f"picture {name}: pixels differ by {apart:.2f} of 255 (at most {DIFFERENCE})",
+        apart <= DIFFERENCE,
+    )
+
+
+def _say(phrase: Phrase) -> str:
+    fields: dict[str, Any] = dict(phrase.fields)
+    for name in fields.keys() & {"seat", "other"}:
+        fields[name] = NAMES[fields[name] - 1]
+    return phrase.text % fields
+
+
+def _drawn(scene: str, width: int) -> bytes:
+    data: bytes = resvg_py.svg_to_bytes(
+        svg_string=scene, width=width, font_files=[FONT], skip_system_fonts=True
+    )
+    return data
+
+
+def difference(one: bytes, other: bytes) -> float:
+    """Return by how much two pictures differ in the mean; raises if their sizes do."""
+    first, second = _opaque(one), _opaque(other)
+    if first.size != second.size:
+        raise ValueError(f"{first.size} is not {second.size}")
+    return fmean(ImageStat.Stat(ImageChops.difference(first, second)).mean)
+
+
+def _opaque(data: bytes) -> Image.Image:
+    drawn = Image.open(BytesIO(data)).convert("RGBA")
+    # A page's picture has round corners.
+    return Image.alpha_composite(Image.new("RGBA", drawn.size, GROUND), drawn).convert("RGB")
