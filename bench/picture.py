@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from importlib import resources
 from io import BytesIO
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 import resvg_py
 from PIL import Image, ImageChops, ImageStat
 
 from bench.measure import Bar, compare, cost
 from engine import GAMES
-from engine.game import Layout, Phrase
+from engine.decktet import Card, Suit
+from engine.game import FieldValue, Layout, Phrase
 from pbem import tableau
 from pbem.tableau.art import GROUND
 from pbem.tableau.picture import DENSITY
@@ -37,8 +38,7 @@ def run() -> Iterator[Bar]:
 
 def position(name: str) -> Layout:
     """Return a table of simulated play with twenty cards, or the fullest one below."""
-    found = max(_layouts(name), key=lambda layout: (len(layout.cards) <= CARDS, len(layout.cards)))
-    return found
+    return max(_layouts(name), key=lambda layout: (len(layout.cards) <= CARDS, len(layout.cards)))
 
 
 def _layouts(name: str) -> Iterator[Layout]:
@@ -81,10 +81,20 @@ def _compared(name: str, layout: Layout) -> Iterator[Bar]:
 
 
 def _say(phrase: Phrase) -> str:
-    fields: dict[str, Any] = dict(phrase.fields)
-    for name in fields.keys() & {"seat", "other"}:
-        fields[name] = NAMES[fields[name] - 1]
-    return phrase.text % fields
+    return phrase.text % {name: _field(name, what) for name, what in phrase.fields.items()}
+
+
+def _field(name: str, what: FieldValue) -> object:
+    if name in ("seat", "other") and isinstance(what, int):
+        return NAMES[what - 1]
+    match what:
+        case Phrase():
+            return _say(what)
+        case Card():
+            return what.code
+        case Suit():
+            return what.name.title()
+    return what
 
 
 def _drawn(scene: str, width: int) -> bytes:

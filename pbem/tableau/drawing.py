@@ -10,8 +10,6 @@ from pbem.tableau.lettering import one_line
 from pbem.tableau.plan import Plan, Say, Spot, Words, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from engine.decktet import Card
     from engine.game import Layout
 
@@ -45,12 +43,11 @@ def card_svg(card: Card) -> str:
     )
 
 
-def sprite_svg(pieces: Iterable[str], bleed: float) -> str:
-    """Return pieces that lie one on the other, with so much room around the card's place."""
+def sprite_svg(piece: str, bleed: float) -> str:
+    """Return a piece with so much room around the card's place."""
     wide, high = WIDTH + 2 * bleed, HEIGHT + 2 * bleed
-    body = "".join(art(piece) for piece in pieces)
     box = f"{-wide / 2:g} {-high / 2:g} {wide:g} {high:g}"
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}">{body}</svg>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}">{art(piece)}</svg>'
 
 
 def _opening(drawn: Plan, title: str) -> str:

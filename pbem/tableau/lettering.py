@@ -24,7 +24,7 @@ def font(size: int) -> ImageFont.FreeTypeFont:
 
 def width(text: str, size: float) -> float:
     """Return how wide the text is at this size."""
-    return font(_MEASURE).getlength(text) * size / _MEASURE
+    return _length(text) * size / _MEASURE
 
 
 def one_line(text: str) -> str:
@@ -39,3 +39,9 @@ def fitted(text: str, size: float, room: float) -> str:
     while text and width(text + "…", size) > room:
         text = text[:-1].rstrip()
     return text + "…"
+
+
+# Each letter of a match measures the same few names and counts anew.
+@lru_cache(maxsize=1024)
+def _length(text: str) -> float:
+    return font(_MEASURE).getlength(text)

@@ -13,8 +13,9 @@ from PIL import Image, ImageDraw
 from pbem.tableau.art import GROUND, WIDTH, card_id
 from pbem.tableau.drawing import HAND_HEIGHT, HAND_WIDTH, sprite_svg
 from pbem.tableau.lettering import font
-from pbem.tableau.palette import PAPER, flat, index, reduced, word_table
-from pbem.tableau.plan import Plan, Say, Words, plan
+from pbem.tableau.palette import PAPER, index, reduced, word_table
+from pbem.tableau.plan import Plan, Say, plan
+from pbem.tableau.writer import encoded
 
 if TYPE_CHECKING:
     from engine.decktet import Card
@@ -26,10 +27,7 @@ DENSITY: Final = 2  # pixels of the image in a CSS pixel
 LIGHTER: Final = (1.5, 1.0)
 HEAVIEST: Final = 58_000  # in bytes
 BLEED: Final = 15  # units around a card that its marks may reach
-
-
 COVERS: Final = 24  # of 255: what is fainter lets the ground through
-COMPRESSION: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +50,19 @@ class _Sprite:
 def png(layout: Layout, *, say: Say) -> Picture:
     """Return the layout as a picture for mail; the same layout gives the same bytes."""
     drawn = plan(layout, say)
-    data = _encoded(_pasted(drawn, DENSITY))
+    data = encoded(_pasted(drawn, DENSITY))
     for pixels in LIGHTER:
         if len(data) <= HEAVIEST:
             break
-        data = _encoded(_pasted(drawn, pixels))
+        data = encoded(_pasted(drawn, pixels))
     return Picture(data, drawn.width, drawn.height)
 
 
 @lru_cache
 def card_png(card: Card) -> Picture:
     """Return one card of a hand as a small picture for mail."""
-    drawn = _rendered((card_id(card),), HAND_WIDTH * DENSITY, bleed=0)
-    return Picture(_encoded(_flattened(drawn, PAPER)), HAND_WIDTH, HAND_HEIGHT)
+    drawn = _rendered(card_id(card), HAND_WIDTH * DENSITY, bleed=0)
+    return Picture(encoded(_flattened(drawn, PAPER)), HAND_WIDTH, HAND_HEIGHT)
 
 
 def _pasted(drawn: Plan, pixels: float) -> Image.Image:
@@ -76,14 +74,23 @@ def _pasted(drawn: Plan, pixels: float) -> Image.Image:
         sprite = _sprite(spot.pieces, density, spot.turned)
         _paste(image, sprite, spot.x * density, spot.y * density)
     for words in drawn.words:
-        _write(image, words, density)
+        sprite = _written(words.text, words.size * density)
+        _paste(image, sprite, words.x * density, words.y * density)
     return image
 
 
-# Each card with each set of marks at both sizes is more than are ever wanted at a time.
-@lru_cache(maxsize=1024)
+def _paste(image: Image.Image, sprite: _Sprite, x: float, y: float) -> None:
+    wide, high = sprite.image.size
+    corner = (round(x - wide / 2), round(y - high / 2))
+    image.paste(sprite.image, corner, sprite.mask)
+
+
+# The cards of some tables at both sizes, each with the marks that it has there.
+@lru_cache(maxsize=512)
 def _sprite(pieces: tuple[str, ...], density: float, turned: bool) -> _Sprite:  # noqa: FBT001
-    drawn = _rendered(pieces, round((WIDTH + 2 * BLEED) * density), bleed=BLEED)
+    drawn = _piece(pieces[0], density)
+    for mark in pieces[1:]:
+        drawn = Image.alpha_composite(drawn, _piece(mark, density))
     if turned:
         # Pillow turns the other way round than SVG.
         drawn = drawn.transpose(Image.Transpose.ROTATE_270)
@@ -91,9 +98,15 @@ def _sprite(pieces: tuple[str, ...], density: float, turned: bool) -> _Sprite:  
     return _Sprite(_flattened(drawn, GROUND), mask)
 
 
-def _rendered(pieces: tuple[str, ...], width: int, *, bleed: int) -> Image.Image:
+# Drawing is what costs: every piece of art at both sizes is kept, about 20 MB.
+@lru_cache(maxsize=128)
+def _piece(piece: str, density: float) -> Image.Image:
+    return _rendered(piece, round((WIDTH + 2 * BLEED) * density), bleed=BLEED)
+
+
+def _rendered(piece: str, width: int, *, bleed: int) -> Image.Image:
     data = resvg_py.svg_to_bytes(
-        svg_string=sprite_svg(pieces, bleed), width=width, skip_system_fonts=True
+        svg_string=sprite_svg(piece, bleed), width=width, skip_system_fonts=True
     )
     return Image.open(BytesIO(data)).convert("RGBA")
 
@@ -103,24 +116,12 @@ def _flattened(drawn: Image.Image, ground: str) -> Image.Image:
     return reduced(Image.alpha_composite(paper, drawn).convert("RGB"))
 
 
-def _paste(image: Image.Image, sprite: _Sprite, x: float, y: float) -> None:
-    wide, high = sprite.image.size
-    corner = (round(x - wide / 2), round(y - high / 2))
-    image.paste(sprite.image, corner, sprite.mask)
-
-
-def _write(image: Image.Image, words: Words, density: float) -> None:
-    letters = font(round(words.size * density))
-    wide, high = round(letters.getlength(words.text)) + 2, round(words.size * density * 1.5)
+# Names and counts come again in the next letter about the same table.
+@lru_cache(maxsize=512)
+def _written(text: str, size: float) -> _Sprite:
+    letters = font(round(size))
+    wide, high = round(letters.getlength(text)) + 2, round(size * 1.5)
     ink = Image.new("L", (wide, high), 0)
-    ImageDraw.Draw(ink).text((wide / 2, high / 2), words.text, 255, letters, anchor="mm")
+    ImageDraw.Draw(ink).text((wide / 2, high / 2), text, 255, letters, anchor="mm")
     inked = Image.frombytes("P", ink.size, ink.point(word_table()).tobytes())
-    corner = (round(words.x * density - wide / 2), round(words.y * density - high / 2))
-    image.paste(inked, corner, ink.point(lambda strength: 255 if strength else 0).convert("1"))
-
-
-def _encoded(image: Image.Image) -> bytes:
-    image.putpalette(flat())
-    out = BytesIO()
-    image.save(out, "PNG", compress_level=COMPRESSION)
-    return out.getvalue()
+    return _Sprite(inked, ink.point(lambda strength: 255 if strength else 0).convert("1"))

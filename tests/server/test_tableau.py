@@ -9,14 +9,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import resvg_py
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 
 from engine.decktet import DECK, Suit
 from engine.game import Label, Layout, Placed, Slot, say
 from pbem import tableau
+from pbem.tableau.palette import colours
 from pbem.tableau.plan import plan
+from pbem.tableau.writer import encoded
 
 SVG = "{http://www.w3.org/2000/svg}"
 GROUND = (230, 227, 211)
@@ -105,6 +108,24 @@ def test_a_picture_too_heavy_for_a_mail_gets_fewer_pixels_and_keeps_its_size():
 def test_a_twenty_card_table_stays_well_under_the_limit():
     layout = Layout(row_of(DECK[9:16]) + row_of(DECK[16:23], 1) + row_of(DECK[23:29], 2))
     assert len(png(layout).data) < 36_000
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 63), (64, 64), (31, 129)])
+def test_a_written_image_is_read_back_pixel_by_pixel(size):
+    image = Image.new("P", size)
+    image.putdata([n * 7 % len(colours()) for n in range(size[0] * size[1])])
+    read = Image.open(BytesIO(encoded(image)))
+    assert (read.size, read.tobytes()) == (image.size, image.tobytes())
+    assert read.convert("RGB").getpixel((0, 0)) == colours()[0]
+
+
+def test_marks_lie_on_a_card_as_if_they_were_drawn_with_it():
+    layout = Layout((placed("5SW", 0, 0, "open", "chosen", "fresh", "start", "won"),))
+    width = png(layout).width * 2
+    at_once = resvg_py.svg_to_bytes(svg_string=svg(layout), width=width, skip_system_fonts=True)
+    scene = Image.open(BytesIO(at_once)).convert("L").crop((100, 0, width - 100, 300))
+    pasted = opened(png(layout)).convert("L").crop((100, 0, width - 100, 300))
+    assert ImageStat.Stat(ImageChops.difference(scene, pasted)).mean[0] < 3
 
 
 @pytest.mark.parametrize("shape", SHAPES)
