@@ -51,7 +51,8 @@ def _file(turns: Sequence[Turn], now: datetime) -> bytes:
 
 
 def _entry(turn: Turn, now: datetime) -> Entry:
-    seat, site = turn.asked, settings()
+    site = settings()
+    seat = next(one for one in turn.match.seats if one.number == turn.seat)
     title = GAMES[turn.match.game].title
     is_closed = turn.closed_at is not None
     return Entry(

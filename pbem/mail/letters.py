@@ -5,15 +5,20 @@ The same row always gives the same bytes, save that a sign-in link is fresh at e
 
 from __future__ import annotations
 
+from base64 import encodebytes
+from binascii import b2a_qp
+from collections.abc import Iterator
 from datetime import UTC
 from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP, EmailPolicy, Policy
+from email.policy import EmailPolicy, Policy
+from email.utils import format_datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from flask import render_template
 from flask_babel import force_locale
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from pbem import suppression
 from pbem.ext import db, settings
@@ -33,15 +38,35 @@ class _Verbatim(UnstructuredHeader):
         return f"{self.name}: {self}{policy.linesep}"
 
 
-def _policy() -> EmailPolicy[EmailMessage]:
-    headers = HeaderRegistry()
-    for name in ("in-reply-to", "references", "list-id", "list-unsubscribe"):
-        headers.map_to_type(name, _Verbatim)  # type: ignore[arg-type]
-    # Mail stays 7 bit on the wire: some relays still break anything else.
-    return SMTP.clone(cte_type="7bit", max_line_length=78, header_factory=headers)
+class _Headers(HeaderRegistry):
+    """Makes each header once: while a mail is written, its parts' types are asked for often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("in-reply-to", "references", "list-id", "list-unsubscribe"):
+            self.map_to_type(name, _Verbatim)  # type: ignore[arg-type]
+
+    __getitem__ = lru_cache(maxsize=64)(HeaderRegistry.__getitem__)
+    __call__ = lru_cache(maxsize=256)(HeaderRegistry.__call__)
 
 
-_POLICY: Final = _policy()
+class _Policy(EmailPolicy):
+    """Keeps plain headers as they are: the library would parse each only to write it again."""
+
+    def header_store_parse(self, name: str, value: Any) -> tuple[str, Any]:
+        """Return a header as it is stored; line breaks are for the library to refuse."""
+        if isinstance(value, str) and value.isascii() and value.isprintable():
+            return name, value
+        return super().header_store_parse(name, value)
+
+
+# Mail stays 7 bit on the wire: some relays still break anything else.
+_POLICY: Final = _Policy(
+    cte_type="7bit",
+    max_line_length=78,
+    linesep="\r\n",
+    header_factory=_Headers(),
+)
 
 
 def is_true(letter: Letter) -> bool:
@@ -83,14 +108,12 @@ def compose(letter: Letter, content: plain.Content) -> EmailMessage:
     html = render_template(f"mail/{letter.kind}/body.html", **values)
     subject = render_template(f"mail/{letter.kind}/subject.txt", **values)
     message = _message(letter, " ".join(subject.split()), content)
-    message.set_content(_tidy(text))
-    message.add_alternative(html, subtype="html")
-    _add_pictures(message, letter, content)
-    for name, kind, data in content.files:
-        main, _, sub = kind.partition("/")
-        message.add_attachment(data, maintype=main, subtype=sub, filename=name)
-    _fix_boundaries(message, letter)
-    return message
+    shown = [_text("plain", _tidy(text)), _with_pictures(letter, _text("html", html), content)]
+    if not content.files:
+        return _made_of(message, "alternative", letter, shown)
+    files = (_binary(kind, name, data, "attachment") for name, kind, data in content.files)
+    both = _made_of(_part(), "alternative", letter, shown)
+    return _made_of(message, "mixed", letter, [both, *files])
 
 
 def words_of(letter: Letter) -> str:
@@ -123,14 +146,15 @@ def _content_id(letter: Letter, name: str) -> str:
 
 def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessage:
     site = settings()
-    message = EmailMessage(policy=_POLICY)
+    message = _part()
     message["From"] = _mailbox(site.site_name, site.sender)
     message["To"] = _mailbox(letter.player.name if letter.player else "", letter.address)
     message["Subject"] = subject
-    message["Date"] = letter.created_at.astimezone(UTC)
+    message["Date"] = format_datetime(letter.created_at.astimezone(UTC))
     message["Message-ID"] = letter.message_id(site.mail_domain)
+    message["MIME-Version"] = "1.0"
     if content.answers is not None:
-        message["Reply-To"] = Address(addr_spec=Links().reply(*content.answers))
+        message["Reply-To"] = Links().reply(*content.answers)
     first = _first_letter(letter)
     if first is not None and first.id != letter.id:
         message["In-Reply-To"] = first.message_id(site.mail_domain)
@@ -147,42 +171,64 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     return message
 
 
-def _mailbox(name: str, address: str) -> Address:
-    return Address(display_name=name, addr_spec=address)
+def _mailbox(name: str, address: str) -> str:
+    username, _, domain = address.rpartition("@")
+    return str(Address(name, username, domain))
 
 
 def _first_letter(letter: Letter) -> Letter | None:
     """Return the first letter about the game to this address; the others refer to it."""
     if letter.match_id is None:
         return None
-    first = select(func.min(Letter.id)).where(
-        Letter.match_id == letter.match_id,
-        Letter.address == letter.address,
+    about = select(Letter).where(
+        Letter.match_id == letter.match_id, Letter.address == letter.address
     )
-    return db.session.scalar(select(Letter).where(Letter.id == first.scalar_subquery()))
+    return db.session.scalar(about.order_by(Letter.id).limit(1))
 
 
-def _add_pictures(message: EmailMessage, letter: Letter, content: plain.Content) -> None:
-    payload = message.get_payload()
-    assert isinstance(payload, list), "the message has its two parts"
-    html = payload[1]
-    assert isinstance(html, EmailMessage), "the parts are of the message's own kind"
+def _with_pictures(letter: Letter, html: EmailMessage, content: plain.Content) -> EmailMessage:
+    if not content.pictures:
+        return html
+    return _made_of(_part(), "related", letter, [html, *_pictures(letter, content)])
+
+
+def _pictures(letter: Letter, content: plain.Content) -> Iterator[EmailMessage]:
     for name, picture in content.pictures.items():
-        html.add_related(
-            picture.data,
-            "image",
-            "png",
-            cid=f"<{_content_id(letter, name)}>",
-            filename=f"{name}.png",
-            disposition="inline",
-        )
+        part = _binary("image/png", f"{name}.png", picture.data, "inline")
+        part["Content-ID"] = f"<{_content_id(letter, name)}>"
+        yield part
 
 
-def _fix_boundaries(message: EmailMessage, letter: Letter) -> None:
-    """Name the boundaries after the letter: by default they differ at every try."""
-    parts = [part for part in message.walk() if part.is_multipart()]
-    for number, part in enumerate(parts):
-        part.set_boundary(f"=_{letter.tail}.{number}")
+# The parts are made by hand: the library's own way is right for any text, and takes as long
+# as all the rest of a letter.
+def _made_of(
+    whole: EmailMessage, kind: str, letter: Letter, parts: list[EmailMessage]
+) -> EmailMessage:
+    # By default boundaries differ at every try. The headers of most parts fit into a line.
+    whole["Content-Type"] = f'multipart/{kind}; boundary="=_{letter.tail}.{kind[0]}"'
+    whole.set_payload([*parts])
+    return whole
+
+
+def _text(kind: str, text: str) -> EmailMessage:
+    part = _part()
+    part["Content-Type"] = f'text/{kind}; charset="utf-8"'
+    part["Content-Transfer-Encoding"] = "quoted-printable"
+    part.set_payload(b2a_qp(text.encode()).decode("ascii"))
+    return part
+
+
+def _binary(kind: str, name: str, data: bytes, disposition: str) -> EmailMessage:
+    part = _part()
+    part["Content-Type"] = kind
+    part["Content-Transfer-Encoding"] = "base64"
+    part["Content-Disposition"] = f'{disposition}; filename="{name}"'
+    part.set_payload(encodebytes(data).decode("ascii"))
+    return part
+
+
+def _part() -> EmailMessage:
+    return EmailMessage(policy=_POLICY)
 
 
 def _tidy(text: str) -> str:

@@ -98,8 +98,8 @@ def _sprite(pieces: tuple[str, ...], density: float, turned: bool) -> _Sprite:  
     return _Sprite(_flattened(drawn, GROUND), mask)
 
 
-# Drawing is what costs: every piece of art at both sizes is kept, about 20 MB.
-@lru_cache(maxsize=128)
+# Drawing is what costs: every piece of art is kept, at all sizes about 25 MB.
+@lru_cache(maxsize=256)
 def _piece(piece: str, density: float) -> Image.Image:
     return _rendered(piece, round((WIDTH + 2 * BLEED) * density), bleed=BLEED)
 

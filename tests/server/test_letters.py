@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import pytest
 from cast import (
     ADDRESSES,
     html_of,
@@ -16,6 +17,7 @@ from cast import (
     running_match,
     text_of,
 )
+from markupsafe import escape
 
 from pbem import play
 from pbem.ext import db
@@ -134,3 +136,29 @@ def test_long_ids_and_links_stand_in_headers_as_they_are(app, now) -> None:
             assert all(re.fullmatch(rb"[\w-]+: <[^\s<>=?]+>", line) for line in lines)
         assert b"\r\nList-Id: <" in head
         assert b"\r\nList-Unsubscribe: <https://" in head
+
+
+@pytest.mark.parametrize("address", ["ann@players.example\r\nBcc: dan@players.example", "a\nb@c"])
+def test_a_line_break_in_an_address_is_refused(app, now, address) -> None:
+    running_match(["ann", "bob"], now=now)
+    letter = db.session.query(Letter).filter_by(kind="your_turn").one()
+    letter.address = address
+    with pytest.raises(ValueError, match="invalid"):
+        letters.build(letter)
+
+
+@pytest.mark.parametrize("name", ["Ann, of York", 'A "B" C', "Änn Öst", "--", "=41", "A" * 40])
+def test_any_name_arrives_as_it_is_in_headers_and_both_parts(app, now, name) -> None:
+    running_match(["ann", "bob", "cleo"], now=now)
+    letter = db.session.query(Letter).filter_by(kind="your_turn").one()
+    letter.player.name = name
+    for seat in letter.match.seats:
+        seat.name = name
+    raw = letters.build(letter).as_bytes()
+    message = parsed(raw)
+    assert message["To"].addresses[0].display_name == name
+    assert f"{name}, {name}" in message["Subject"]
+    assert name in text_of(message)
+    assert escape(name) in html_of(message)
+    assert raw.isascii()
+    assert max(len(line) for line in raw.split(b"\r\n")) <= 78
