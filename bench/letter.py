@@ -96,7 +96,7 @@ def _cost(app: Flask, letter_id: int) -> tuple[float, int]:
     raws: list[bytes] = []
 
     def make() -> None:
-        raws.append(letters.build(db.session.get_one(Letter, letter_id)).as_bytes())
+        raws.append(letters.build(letters.read(letter_id)).as_bytes())
 
     with app.app_context():
         took = cost(make)

@@ -74,11 +74,12 @@ class Card:
     rank: Rank = field(compare=False)
     suits: tuple[Suit, ...] = field(compare=False)
     name: str = field(compare=False)
+    code: str = field(compare=False, init=False)
 
-    @property
-    def code(self) -> str:
-        """Return the card's id, such as ``5SW`` or ``EX``."""
-        return self.rank.value + "".join(suit.letter for suit in self.suits)
+    def __post_init__(self) -> None:
+        """Write the card's id, such as ``5SW`` or ``EX``; moves are told apart by it."""
+        code = self.rank.value + "".join(suit.letter for suit in self.suits)
+        object.__setattr__(self, "code", code)
 
     def __str__(self) -> str:
         """Return the card's id."""

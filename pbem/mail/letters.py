@@ -19,6 +19,7 @@ from typing import Any, Final
 from flask import render_template
 from flask_babel import force_locale
 from sqlalchemy import select
+from sqlalchemy.orm import joinedload
 
 from pbem import suppression
 from pbem.ext import db, settings
@@ -67,6 +68,12 @@ _POLICY: Final = _Policy(
     linesep="\r\n",
     header_factory=_Headers(),
 )
+
+
+def read(letter_id: int) -> Letter:
+    """Return a letter, read with the rows that it is about."""
+    about = (Letter.player, Letter.match, Letter.seat, Letter.turn)
+    return db.session.get_one(Letter, letter_id, options=[joinedload(one) for one in about])
 
 
 def is_true(letter: Letter) -> bool:

@@ -147,7 +147,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     """Send one letter. Raises only when the connection is of no use to the next ones."""
     if not _is_held(letter_id, until=now + LEASE):
         return False
-    letter = db.session.get_one(Letter, letter_id)
+    letter = letters.read(letter_id)
     # Looked at here and not for all at once: turns end while the letters before it are sent.
     if not letters.is_true(letter):
         _mark(letter_id, state=LetterState.STALE)
