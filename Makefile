@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test torture check fix golden catalogs screens clean
+.PHONY: help demo test torture bench check fix golden catalogs screens clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -25,6 +25,9 @@ test: $(VENV)/tests ## run all tests
 
 torture: $(VENV)/tests ## play 200 games over 60 days with a made-up clock; takes half an hour
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
+
+bench: $(VENV)/tests ## measure what a letter and a picture cost, beside their bars
+	PYTHONPATH=. $(BIN)/python -m bench all
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .
