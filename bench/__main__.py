@@ -7,7 +7,8 @@ from typing import Final
 
 from bench import letter, picture
 
-BENCHMARKS: Final = {"letter": letter.run, "picture": picture.run}
+# The picture comes first: it tells what drawing the cards costs, once.
+BENCHMARKS: Final = {"picture": picture.run, "letter": letter.run}
 
 
 def main() -> int:
