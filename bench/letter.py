@@ -20,6 +20,7 @@ from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.mail import letters
+from pbem.mail.smtp import Parcel
 from pbem.models import Letter, Match, Turn
 
 MOST: Final = 10.0  # milliseconds of one core, in the median
@@ -96,13 +97,16 @@ def _cost(app: Flask, letter_id: int) -> tuple[float, int]:
     raws: list[bytes] = []
 
     def make() -> None:
-        raws.append(letters.build(letters.read(letter_id)).as_bytes())
+        letter = letters.read(letter_id)
+        parcel = Parcel(letters.build(letter), recipient=letter.address)
+        raws.append(parcel.as_bytes())
 
     with app.app_context():
         took = cost(make)
         make()
         db.session.remove()
     assert raws[0] == raws[1], "the same row gives the same bytes"
+    assert raws[0].count(b"\n") == raws[0].count(b"\r\n"), "lines end as on the wire"
     return took, len(raws[0])
 
 

@@ -7,7 +7,6 @@ import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from email.message import EmailMessage
-from email.policy import SMTP
 from typing import Any
 
 from flask import Flask
@@ -15,7 +14,10 @@ from flask_mail import Connection, Mail, Message
 
 
 class Parcel(Message):
-    """A message whose bytes are a stdlib EmailMessage, which refuses injected headers."""
+    """A message whose bytes are a stdlib EmailMessage, which refuses injected headers.
+
+    That message has a policy with the line ends of the wire.
+    """
 
     def __init__(self, content: EmailMessage, *, recipient: str) -> None:
         """Wrap a finished message for one recipient."""
@@ -25,7 +27,7 @@ class Parcel(Message):
 
     def as_bytes(self) -> bytes:
         """Return the message as it goes over the wire."""
-        return self.content.as_bytes(policy=SMTP)
+        return self.content.as_bytes()
 
     def as_string(self) -> str:
         """Return the same as text."""

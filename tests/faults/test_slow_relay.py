@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from email.message import EmailMessage
+from email.policy import SMTP
 
 import pytest
 from cast import ADDRESSES, letters_to, open_turn, parsed, player, running_match
@@ -117,7 +118,7 @@ class Halting:
 @pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_message_cut_in_its_middle_was_not_handed_over(app, hangs_up) -> None:
     # Longer than what our system takes off our hands before the relay has read it.
-    content = EmailMessage()
+    content = EmailMessage(policy=SMTP)
     content["From"] = content["Subject"] = "play@play.example"
     content.set_content(("x" * 70 + "\n") * 400_000)
     halting = Halting(100_000, hangs_up=hangs_up)
