@@ -21,7 +21,7 @@ from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.mail import letters
 from pbem.mail.smtp import Parcel
-from pbem.models import Letter, Match, Turn
+from pbem.models import Letter, Turn
 
 MOST: Final = 10.0  # milliseconds of one core, in the median
 MATCHES: Final = 6  # of each game
@@ -84,11 +84,11 @@ def _running(game: str) -> int:
     names = NAMES[: GAMES[game].seat_counts[-1]]
     opener = lobby.find_player(_address(names[0]))
     assert opener is not None, "all players are there"
-    chairs = [Chair(address=_address(name)) for name in names[1:]]
-    match_id = lobby.open_table(opener, game, chairs, {}, now=NOW).id
-    for seat in list(db.session.get_one(Match, match_id).seats):
-        if seat.invited:
-            lobby.sit(seat.id, name="", phrase="", language="en", zone="UTC", now=NOW)
+    match_id = lobby.open_table(opener, game, [Chair()] * (len(names) - 1), {}, now=NOW).id
+    for name in names[1:]:
+        player = lobby.find_player(_address(name))
+        assert player is not None, "all players are there"
+        lobby.join(match_id, player, phrase="", now=NOW)
     return match_id
 
 

@@ -30,17 +30,17 @@ from pbem.models import Letter, Status
 
 
 class _Verbatim(UnstructuredHeader):
-    """A header of plain signs that stays on one line; the library would encode a long one."""
+    """A long header of plain signs, on a line of its own; the library would encode it."""
 
     name: str
 
     def fold(self, *, policy: Policy) -> str:
         """Return the header as it stands in the mail."""
-        return f"{self.name}: {self}{policy.linesep}"
+        return f"{self.name}:{policy.linesep} {self}{policy.linesep}"
 
 
 class _Headers(HeaderRegistry):
-    """Makes each header once: while a mail is written, its parts' types are asked for often."""
+    """Makes each header once: while a mail is written, the types of its parts are read often."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -158,7 +158,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
         _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}"[:500])
-        _tell_host(letter_id, now=now)
+        _tell_host_if_failed(letter_id, now=now)
         return False
     # Nothing may stay open while we wait for the relay.
     address = letter.address
@@ -179,8 +179,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         judged(letter_id, error.smtp_code, error.smtp_error, now=now)
         if error.smtp_code == _CLOSING:
             raise
-        if error.smtp_code >= 500:
-            _tell_host(letter_id, now=now)
+        _tell_host_if_failed(letter_id, now=now)
         return False
     _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None)
     _log.info("letter %s sent", letter_id)
@@ -228,11 +227,11 @@ def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -
         _mark(letter_id, state=LetterState.FAILED, error=_answer(code, reason)[:500])
 
 
-def _tell_host(letter_id: int, *, now: datetime) -> None:
-    """Tell the hosts of a letter that nobody could write or that the relay would not take."""
+def _tell_host_if_failed(letter_id: int, *, now: datetime) -> None:
+    """Tell the hosts of a letter that cannot be written, or that the relay would not take."""
     with writing():
         letter = db.session.get_one(Letter, letter_id)
-        if letter.kind != "for_host":
+        if letter.state == LetterState.FAILED and letter.kind != "for_host":
             about = {"letter": letter.id, "kind": letter.kind, "error": letter.error}
             post.for_host("letter", about, now=now)
 

@@ -40,6 +40,8 @@ STATES: Final = {
     LetterState.UNKNOWN: N_("may have arrived: the line broke at the very end"),
     LetterState.FAILED: N_("was given up"),
     LetterState.STALE: N_("was not needed any more"),
+    LetterState.GATHERED: N_("waits for the daily mail"),
+    LetterState.TOLD: N_("was told of in the daily mail"),
 }
 # The letter's own styles are wanted, scripts and foreign addresses are not.
 _LETTER_POLICY: Final = (

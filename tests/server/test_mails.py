@@ -167,7 +167,7 @@ def test_each_letter_has_one_click_that_stops_them_all(app, mailbox, now) -> Non
     run_worker(now)
     (letter,) = [parsed(m[2]) for m in mailbox.arrived if b"your turn" in m[2]]
     assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    url = re.fullmatch(r"<https://play\.example(/u/[^>]+)>", letter["List-Unsubscribe"])[1]
+    url = re.fullmatch(r"<https://play\.example(/u/[^>]+)>", letter["List-Unsubscribe"].strip())[1]
     # A mail program sends neither cookie nor form token.
     app.test_client_class = None
     stranger = app.test_client()
@@ -426,6 +426,18 @@ def test_no_machine_answers_an_invitation(app, now, answer: str) -> None:
     assert stranger(app).post(url, data={"answer": answer, "zone": "UTC"}).status_code == 409
     seat = db.session.get_one(Match, match.id).seats[1]
     assert (seat.player_id, seat.invited) == (None, ADDRESSES["dan"])
+
+
+def test_the_hosts_hear_of_a_letter_that_the_relay_would_not_take(app, mailbox, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    mailbox.on_data = lambda raw: "554 5.6.0 odd content" if b"your turn" in raw else None
+    run_worker(now)
+    (letter,) = db.session.query(Letter).filter_by(kind="for_host").all()
+    assert letter.about["kind"] == "your_turn"
+    mailbox.on_data = lambda _raw: "554 5.6.0 odd content"
+    run_worker(now + HOUR)
+    # Nor does a letter about a letter lead to another.
+    assert db.session.query(Letter).filter_by(kind="for_host").one().state == "failed"
 
 
 def test_the_hosts_hear_of_a_standstill_once(app, mailbox, now) -> None:

@@ -232,6 +232,9 @@ def test_every_letter_says_that_a_machine_wrote_it(everything) -> None:
         ), name
         assert case.message["X-Auto-Response-Suppress"] == "All", name
         assert case.message["x-ms-reactions"] == "disallow", name
+        stop = case.message["List-Unsubscribe"].strip()
+        assert re.fullmatch(r"<https://play\.example/u/[\w.-]{40,60}>", stop), name
+        assert case.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click", name
         assert re.fullmatch(r"<\d+\.[0-9a-f]{16}@mail\.example>", case.message["Message-ID"]), name
 
 

@@ -17,9 +17,7 @@ from PIL import Image, ImageChops, ImageStat
 from engine.decktet import DECK, Suit
 from engine.game import Label, Layout, Placed, Slot, say
 from pbem import tableau
-from pbem.tableau.palette import colours
 from pbem.tableau.plan import plan
-from pbem.tableau.writer import encoded
 
 SVG = "{http://www.w3.org/2000/svg}"
 GROUND = (230, 227, 211)
@@ -107,16 +105,7 @@ def test_a_picture_too_heavy_for_a_mail_gets_fewer_pixels_and_keeps_its_size():
 
 def test_a_twenty_card_table_stays_well_under_the_limit():
     layout = Layout(row_of(DECK[9:16]) + row_of(DECK[16:23], 1) + row_of(DECK[23:29], 2))
-    assert len(png(layout).data) < 36_000
-
-
-@pytest.mark.parametrize("size", [(1, 1), (7, 63), (64, 64), (31, 129)])
-def test_a_written_image_is_read_back_pixel_by_pixel(size):
-    image = Image.new("P", size)
-    image.putdata([n * 7 % len(colours()) for n in range(size[0] * size[1])])
-    read = Image.open(BytesIO(encoded(image)))
-    assert (read.size, read.tobytes()) == (image.size, image.tobytes())
-    assert read.convert("RGB").getpixel((0, 0)) == colours()[0]
+    assert len(png(layout).data) < 40_000
 
 
 def test_marks_lie_on_a_card_as_if_they_were_drawn_with_it():
