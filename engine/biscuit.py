@@ -33,7 +33,7 @@ from engine.game import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MOST_TARGET: Final = 1000  # points
 OFF: Final = False
@@ -154,7 +154,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             effects.append(say("opens a column"))
         if gained.eleven is not None and view.seat is not None:
             drawing = drawers(view.seat, view.hand_sizes, view.pile, partners=view.partners)
-            effects += [say("eleven: %(seat)s draws a card", seat=seat) for seat in drawing]
+            effects += _eleven_effects(drawing)
         points = gained.points
         if len(view.hand) == 1:
             points += OUT_POINTS
@@ -224,6 +224,23 @@ def _in_order(state: BiscuitState, hand: int) -> tuple[Card, ...]:
     """Return the cards of a hand by rank, as ranks follow in this deck."""
     order = state.ranks.order
     return tuple(sorted(cards_of(hand), key=lambda card: order[card.index]))
+
+
+def _eleven_effects(drawing: Sequence[Seat]) -> tuple[Phrase, ...]:
+    """Return in words who draws for an eleven."""
+    match drawing:
+        case []:
+            return ()
+        case [seat]:
+            return (say("eleven: %(seat)s draws a card", seat=seat),)
+    return (say("eleven: %(seats)s draw a card each", seats=_together(drawing)),)
+
+
+def _together(seats: Sequence[Seat]) -> Phrase:
+    first, *rest = seats
+    if len(rest) == 1:
+        return say("%(seat)s and %(other)s", seat=first, other=rest[0])
+    return say("%(seat)s, %(rest)s", seat=first, rest=_together(rest))
 
 
 def _out_effect(view: BiscuitView) -> Phrase:

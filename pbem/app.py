@@ -97,6 +97,7 @@ def _add_words(app: Flask) -> None:
         moment=words.moment,
         span=words.span,
         wrap=words.wrap,
+        listed=words.listed,
     )
     app.jinja_env.globals.update(
         get_locale=get_locale, site_name=lambda: settings().site_name, card_svg=_card

@@ -135,7 +135,9 @@ def sentence(event: Event, seat: int | None, say: Callable[[Phrase], str]) -> st
     """Return an event as a sentence, with the points that it made."""
     line = say(event.told(seat))
     line = line[:1].upper() + line[1:]
-    return f"{line.removesuffix('.')}: {words.points(event.points)}." if event.points else line
+    if not event.points:
+        return line
+    return f"{line.removesuffix('.')}{gettext(':')} {words.points(event.points)}."
 
 
 def log(table: Table, seat: int | None) -> tuple[tuple[int, tuple[str, ...]], ...]:
@@ -209,7 +211,7 @@ def _choice(
     preview = table.game.preview(view, move)
     gains = [] if preview.points is None else [words.points(preview.points)]
     gains += [say(effect) for effect in preview.effects]
-    line = ": ".join(part for part in (say(preview.place), ", ".join(gains)) if part)
+    line = f"{gettext(':')} ".join(part for part in (say(preview.place), ", ".join(gains)) if part)
     return Choice(number, table.game.format(move), preview.card, line)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from babel.dates import format_datetime
+from babel.lists import format_list
 from flask_babel import get_locale, gettext, ngettext
 
 from engine.decktet import Card, Rank, Suit
@@ -99,12 +100,19 @@ def card_title(which: Card) -> str:
 
 def points(number: int) -> str:
     """Return what a move scores, short: "+2"."""
-    return f"{number:+d}" if number else gettext("no points")
+    return f"{number:+d}".replace("-", "−") if number else gettext("no points")
 
 
 def total(number: int) -> str:
     """Return a total: "12 points"."""
-    return ngettext("%(num)d point", "%(num)d points", number)
+    words = ngettext("%(num)d point", "%(num)d points", number)
+    # A true minus is read out and is as wide as a plus.
+    return words.replace("-", "−", 1)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in one phrase: "Grace and Linus"."""
+    return format_list(names, locale=get_locale())
 
 
 def wrap(text: str, width: int = 72) -> str:

@@ -23,6 +23,8 @@ from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
 from pbem.models import Letter, LetterState, Turn
 
 BATCH: Final = 20  # letters claimed at once
+# In one run, whose leases count from its beginning: a slow relay must not outlive them.
+BATCHES: Final = 5
 # A worker that died holds its letters no longer than this.
 LEASE: Final = timedelta(minutes=5)
 # The gaps between the tries; the last one repeats until GIVE_UP.
@@ -39,9 +41,13 @@ _log = logging.getLogger(__name__)
 
 
 def send_due(*, now: datetime) -> int:
-    """Send the letters that are due, the oldest first; returns how many went out."""
+    """Send letters that are due, the oldest first; returns how many went out.
+
+    More than a run takes are left to the worker's next one.
+    """
     sent = 0
-    while claimed := _claim(now):
+    for _ in range(BATCHES):
+        claimed = _claim(now)
         went_out, is_relay_lost = _send_all(claimed, now=now)
         sent += went_out
         # A silent relay costs a time limit for each batch; the worker's next run tries again.

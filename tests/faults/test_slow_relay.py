@@ -261,3 +261,13 @@ def test_two_workers_let_the_house_play_once(app, now) -> None:
     db.session.rollback()
     assert [(move.turn_id, move.by) for move in db.session.query(Move)] == [(turn_id, "timeout")]
     assert db.session.query(Letter).filter_by(kind="house_played").count() == 1
+
+
+def test_a_run_leaves_the_rest_of_a_long_queue_to_the_next(app, mailbox, now) -> None:
+    most = outbox.BATCH * outbox.BATCHES
+    who = player("ann", now=now)
+    with writing():
+        for _ in range(most + 1):
+            post.sign_in(who, now=now)
+    assert outbox.send_due(now=now) == most
+    assert outbox.send_due(now=now + MINUTE) == 1
