@@ -57,10 +57,8 @@ def test_workers_side_by_side_do_everything_once(app, mailbox: Mailbox, number) 
 
 def table(ann, bob, now: datetime) -> int:
     """A game of the two that has just begun."""
-    match = lobby.open_table(
-        ann, "biscuit", [Chair(address=ADDRESSES["bob"])], {}, bank_hours=0, now=now
-    )
-    lobby.sit(match.seats[1].id, name="", phrase="", language="en", zone="UTC", now=now)
+    match = lobby.open_table(ann, "biscuit", [Chair()], {}, bank_hours=0, now=now)
+    lobby.join(match.id, bob, phrase="", now=now)
     return match.id
 
 

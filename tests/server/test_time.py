@@ -129,7 +129,7 @@ def test_no_mail_leaves_in_quiet_hours_but_an_answer_does(match, mailbox: Mailbo
     inbox.take(raw, inbox.Envelope(str(letter["Reply-To"]), who.address), now=now)
     mailbox.fresh()
     run_worker(now)
-    assert [str(mail["Subject"]).count("your move is done") for mail in mailbox.fresh()] == [1]
+    assert ["done" in str(mail["Subject"]) for mail in mailbox.fresh()] == [True]
     # Seven in the evening in Paris is six by UTC.
     run_worker(now + 6 * HOUR + 59 * MINUTE)
     assert mailbox.fresh() == []
