@@ -23,8 +23,9 @@ demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
 test: $(VENV)/tests ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-torture: $(VENV)/tests ## play 200 games over 60 days with a made-up clock; takes half an hour
+torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage; half an hour
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
+	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
 
 bench: $(VENV)/tests ## measure what a letter and a picture cost, beside their bars
 	PYTHONPATH=. $(BIN)/python -m bench all

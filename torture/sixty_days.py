@@ -99,18 +99,16 @@ class Days:
         seats = self.chance.choice(game.seat_counts)
         chosen = self.chance.sample(sorted(self.habits), seats)
         opener, *others = [db.session.get_one(Player, player_id) for player_id in chosen]
-        addresses = [player.address for player in others]
         match = lobby.open_table(
-            opener, game.name, [Chair(address=address) for address in addresses], {},
+            opener, game.name, [Chair()] * len(others), {},
             pace_hours=self.chance.choice((12, 24, 48)),
             bank_hours=self.chance.choice((0, 24, 72)),
             weekends=self.chance.random() < 0.3,
             policy=self.chance.choice((Policy.HOUSE, Policy.HOUSE, Policy.OPEN, Policy.STOP)),
             now=self.now,
         )  # fmt: skip
-        for seat in list(match.seats):
-            if seat.invited:
-                lobby.sit(seat.id, name="", phrase="", language="en", zone="UTC", now=self.now)
+        for player in others:
+            lobby.join(match.id, player, phrase="", now=self.now)
 
     def _work(self) -> None:
         """Run the worker once; now and then it dies at some statement and begins again."""
