@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import func, select, update
 
 from engine.game import N_
-from pbem import clocks, deadlines, play, post, suppression
+from pbem import clocks, deadlines, lobby, play, post, suppression
 from pbem.config import LANGUAGES
 from pbem.deadlines import Span
 from pbem.errors import BadAbsence, BadChoice, BadTime
@@ -162,6 +162,8 @@ def bounced(letter_id: int, reason: str, *, now: datetime) -> None:
     """
     letter = db.session.get_one(Letter, letter_id)
     player = letter.player
+    if letter.kind == "invitation" and letter.seat is not None:
+        lobby.take_back(letter.seat, letter.address, reason, now=now)
     if player is None or letter.address != player.address:
         return
     is_news = player.unreachable_at is None

@@ -206,6 +206,18 @@ def decline(seat_id: int, *, now: datetime) -> Match:
         return seat.match
 
 
+def take_back(seat: Seat, address: str, reason: str, *, now: datetime) -> None:
+    """Free a place whose invitation came back, and tell the opener.
+
+    The caller holds the transaction.
+    """
+    play.lock(seat.match)
+    db.session.refresh(seat)
+    if seat.is_vacant and seat.invited == address:
+        seat.invited = None
+        post.came_back(seat.match, address, reason, now=now)
+
+
 def expire(match_id: int, *, now: datetime) -> bool:
     """Close a table that never filled, and tell who sits or was invited there.
 

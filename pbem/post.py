@@ -89,9 +89,9 @@ def digest(
 ) -> None:
     """Mail a player all their open turns of the day, and what was gathered, in one letter."""
     about = {"turns": [turn.id for turn in turns], "told": [letter.id for letter in gathered]}
-    _queue("digest", player, now, about=about)
-    for letter in gathered:
-        letter.state = LetterState.TOLD
+    if _queue("digest", player, now, about=about):
+        for letter in gathered:
+            letter.state = LetterState.TOLD
 
 
 def gathered(player: Player) -> Sequence[Letter]:
@@ -150,6 +150,12 @@ def sat_down(seat: Seat, *, now: datetime) -> None:
 def declined(match: Match, address: str, *, now: datetime) -> None:
     """Tell the opener that somebody whom they invited will not play."""
     _queue("declined", match.opener, now, match=match, about={"address": address})
+
+
+def came_back(match: Match, address: str, reason: str, *, now: datetime) -> None:
+    """Tell the opener that an invitation could not be delivered."""
+    about = {"address": address, "reason": reason}
+    _queue("came_back", match.opener, now, match=match, about=about)
 
 
 def for_host(what: str, about: dict[str, Any], *, now: datetime) -> None:

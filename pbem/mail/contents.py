@@ -124,6 +124,7 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
         plain.sign_in,
         plain.invitation,
         plain.declined,
+        plain.came_back,
         plain.sat_down,
         plain.notice,
         plain.proposal,

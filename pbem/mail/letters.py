@@ -84,7 +84,7 @@ def is_true(letter: Letter) -> bool:
         return letter.turn is not None and letter.turn.closed_at is None
     if letter.kind in ("digest", "reminders"):
         return bool(contents.open_turns(letter) or letter.about.get("told"))
-    if letter.kind in ("sat_down", "declined"):
+    if letter.kind in ("sat_down", "declined", "came_back"):
         return letter.match is not None and letter.match.status == Status.OPEN
     if letter.kind == "proposal":
         return plain.proposed(letter).closed_at is None

@@ -66,6 +66,13 @@ def declined(letter: Letter) -> Content:
     return Content(values, {})
 
 
+def came_back(letter: Letter) -> Content:
+    """Return the news for an opener that an invitation could not be delivered."""
+    found = declined(letter)
+    found.values["reason"] = letter.about["reason"]
+    return found
+
+
 def sat_down(letter: Letter) -> Content:
     """Return the news for an opener that somebody has sat down, while the table waits."""
     match = letter.match

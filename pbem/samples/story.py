@@ -103,6 +103,14 @@ def declined(match: Match) -> None:
     lobby.decline(_waiting(match.game).seats[-1].id, now=NOW)
 
 
+def came_back(match: Match) -> None:
+    """Invite somebody else, whose address is not known there."""
+    waiting = _waiting(match.game)
+    lobby.reserve(waiting.id, "ned@home.example", now=NOW)
+    with writing():
+        lobby.take_back(waiting.seats[-1], "ned@home.example", "550 5.1.1 unknown user", now=NOW)
+
+
 def sat_down(match: Match) -> None:
     """Let the other who was invited there sit down."""
     seat = _waiting(match.game).seats[1]
@@ -205,6 +213,7 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
     for happens in (
         invitation,
         declined,
+        came_back,
         sat_down,
         your_turn,
         reminder,

@@ -29,7 +29,7 @@ from pbem.links import Links
 from pbem.lobby import Chair
 from pbem.mail import inbox
 from pbem.mail.inbox import Envelope
-from pbem.models import Letter, Match, Move, Player
+from pbem.models import Letter, Match, Move, Player, Why
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -268,6 +268,37 @@ def test_an_invitation_says_who_invites_and_how_to_stop_it(app, mailbox, now) ->
     for words in (" ".join(text_of(message).split()), html_of(message)):
         assert "because Ann gave your address here" in words
         assert Links().stop(letter) in words
+
+
+def test_the_opener_hears_of_an_invitation_that_came_back(app, mailbox, now) -> None:
+    ann = player("ann", now=now)
+    match = lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
+    mailbox.on_rcpt = lambda to: "550 5.1.1 no such user" if to == ADDRESSES["dan"] else None
+    run_worker(now)
+    seat = db.session.get_one(Match, match.id).seats[1]
+    assert seat.invited is None
+    run_worker(now + HOUR)
+    text = " ".join(text_of(parsed(mailbox.arrived[-1][2])).split())
+    assert "“550 5.1.1 no such user”" in text
+    assert Links().join(match) in text
+    # Who has sat down by another way meanwhile keeps the place.
+    lobby.join(match.id, player("bob", now=now), phrase="", now=now)
+    away_again = letters_to("dan")[0]
+    with writing():
+        away.bounced(away_again.id, "550", now=now)
+    assert kinds_to("ann").count("came_back") == 1
+
+
+def test_news_that_are_gathered_survive_a_time_without_mails(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    with writing():
+        reader = seat_of(match, "bob").player
+        reader.digest_at, reader.mails = 13 * 60, {"notice": "daily"}
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+        suppression.suppress(reader.address, Why.ASKED, now=now)
+        post.digest(reader, [], post.gathered(reader), now=now)
+    assert [x.state for x in letters_to("bob", "notice")] == ["gathered"]
+    assert letters_to("bob", "digest") == []
 
 
 ARF = """From: feedback@provider.example
