@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from urllib.parse import quote
+from zlib import crc32
 
 from pbem.ext import settings, tokens
 from pbem.models import Letter, Match, Player, Proposal, Seat, Turn
@@ -23,20 +24,24 @@ class Links:
         return f"{self._base}/sign-in/{token}"
 
     def invitation(self, seat: Seat) -> str:
-        """Return the link to sit down or decline at a reserved seat."""
-        return f"{self._base}/i/{self._tokens.link('invitation', seat.id)}"
+        """Return the link to sit down or decline at a seat that is reserved for an address."""
+        return f"{self._base}/i/{self._tokens.link('invitation', seat.id, whose(seat.invited))}"
 
     def join(self, match: Match) -> str:
         """Return the link that may be shared, to any free seat of a table."""
         return f"{self._base}/j/{self._tokens.link('join', match.id)}"
 
     def seat(self, seat: Seat) -> str:
-        """Return a seat's own link, to what it knows and may do now."""
-        return f"{self._base}/s/{self._tokens.link('seat', seat.id)}"
+        """Return a seat's own link, to what it knows and may do now.
+
+        It is its player's: who takes the seat over gets another one.
+        """
+        return f"{self._base}/s/{self._tokens.link('seat', seat.id, seat.player_id or 0)}"
 
     def move(self, turn: Turn, n: int) -> str:
-        """Return the link to the n-th move of a turn."""
-        return f"{self._base}/m/{self._tokens.link('move', turn.id, n)}"
+        """Return the link of a seat's player to the n-th move of a turn."""
+        player_id = turn.asked.player_id or 0
+        return f"{self._base}/m/{self._tokens.link('move', turn.id, n, player_id)}"
 
     def you(self, player: Player) -> str:
         """Return a player's own page: their times, absences, and "I am back"."""
@@ -48,7 +53,8 @@ class Links:
 
     def yes(self, proposed: Proposal, seat: Seat) -> str:
         """Return the link by which a seat agrees to a proposal."""
-        return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id)}"
+        player_id = seat.player_id or 0
+        return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id, player_id)}"
 
     def stop(self, letter: Letter) -> str:
         """Return the link by which whoever got a letter wants no more of them, or all again."""
@@ -79,6 +85,11 @@ class Links:
     def _address(self, local: str, named: Named, number: int) -> str:
         token = self._tokens.address(named, number)
         return f"{local}{self._site.separator}{token}@{self._site.mail_domain}"
+
+
+def whose(address: str | None) -> int:
+    """Return a number for an address, by which a link knows whom it was mailed to."""
+    return crc32((address or "").encode())
 
 
 def token_in(address: str) -> str | None:

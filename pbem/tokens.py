@@ -45,13 +45,16 @@ class Tokens:
         """Return a token of at most 60 characters for a link of this purpose."""
         return self._signer(purpose).sign("-".join(f"{number:x}" for number in ids)).decode()
 
-    def read_link(self, purpose: str, token: str) -> tuple[int, ...]:
-        """Return the ids of a token; raises BadLink."""
+    def read_link(self, purpose: str, token: str, *, ids: int = 1) -> tuple[int, ...]:
+        """Return the ids of a token, of which there are so many; raises BadLink."""
         try:
             payload = self._signer(purpose).unsign(token.rstrip(_GLUED)).decode()
-            return tuple(int(part, 16) for part in payload.split("-"))
+            found = tuple(int(part, 16) for part in payload.split("-"))
         except (BadSignature, ValueError):
             raise BadLink from None
+        if len(found) != ids:
+            raise BadLink
+        return found
 
     def timed_link(self, purpose: str, *ids: int) -> str:
         """Return a token like ``link`` that also knows when it was made."""

@@ -12,16 +12,16 @@ from engine import GAMES
 from engine.errors import RulesError
 from pbem import agreements, lobby, play, telling
 from pbem.config import LANGUAGES
-from pbem.errors import BadPhrase, ForeignSeat, MatchOver, PbemError, StaleMove, TurnOver
+from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
-from pbem.links import Links
+from pbem.links import Links, whose
 from pbem.mail import plain
 from pbem.models import Match, Move, Seat, Status, Turn
 from pbem.table import load
 from pbem.waiting import terms, waiting
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
-from pbem.web.security import ask_who, keep_private, remember_device, signed_in
+from pbem.web.security import ask_who, keep_private, refuse_others, remember_device, signed_in
 
 pages = Blueprint("seat", __name__)
 pages.before_request(ask_who)
@@ -32,17 +32,21 @@ pages.after_request(keep_private)
 @pages.get("/i/<token>")
 def invitation(token: str) -> Response:
     """Show the table that somebody is invited to."""
-    seat = _seat("invitation", token)
-    if not seat.is_vacant:
+    seat, is_theirs = _invited(token)
+    if is_theirs and not seat.is_vacant:
         return _moved(Links().seat(seat))
-    return _invitation_page(seat, token, {})
+    return _invitation_page(seat, token, {}, is_theirs=is_theirs)
 
 
 @pages.post("/i/<token>")
 def answer_invitation(token: str) -> Response:
     """Sit down, or decline."""
-    seat, now = _seat("invitation", token), datetime.now(UTC)
-    if request.form.get("answer") == "decline":
+    (seat, is_theirs), now = _invited(token), datetime.now(UTC)
+    declines = request.form.get("answer") == "decline"
+    # Who has declined may press the button again.
+    if not is_theirs and not (declines and seat.invited is None):
+        return _invitation_page(seat, token, {}, is_theirs=False, status=409)
+    if declines:
         lobby.decline(seat.id, now=now)
         return _page("web/declined.html", match=seat.match)
     try:
@@ -82,13 +86,13 @@ def take_place(token: str) -> Response:
 @pages.get("/s/<token>")
 def seat(token: str) -> Response:
     """Show what a seat knows and may do now."""
-    return _seat_page(_seat("seat", token))
+    return _seat_page(_seat(token))
 
 
 @pages.post("/s/<token>")
 def act(token: str) -> Response:
     """Change the phrase while the table waits; later resign, or ask the table for something."""
-    seat = _seat("seat", token)
+    seat = _seat(token)
     if seat.number is None:
         return _change_phrase(seat)
     now, do = datetime.now(UTC), request.form.get("do", "")
@@ -156,9 +160,9 @@ def make_move(token: str) -> Response:
 
 
 def _turn_and_number(token: str) -> tuple[Turn, int]:
-    turn_id, n = tokens().read_link("move", token)
+    turn_id, n, player_id = tokens().read_link("move", token, ids=3)
     turn = db.session.get_one(Turn, turn_id)
-    _refuse_others(turn.asked)
+    refuse_others(turn.asked, player_id)
     return turn, n
 
 
@@ -277,10 +281,15 @@ def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) ->
 
 
 def _invitation_page(
-    seat: Seat, token: str, extra: dict[str, object], *, status: int = 200
+    seat: Seat,
+    token: str,
+    extra: dict[str, object],
+    *,
+    is_theirs: bool = True,
+    status: int = 200,
 ) -> Response:
     opener = seat.match.opener
-    known = lobby.find_player(seat.invited) if seat.invited else None
+    known = lobby.find_player(seat.invited) if is_theirs and seat.invited else None
     about = known or opener
     return _page(
         "web/invitation.html",
@@ -288,7 +297,7 @@ def _invitation_page(
         match=seat.match,
         title=GAMES[seat.match.game].title,
         token=token,
-        is_open=seat.invited is not None and seat.match.status in (Status.OPEN, Status.RUNNING),
+        is_open=is_theirs and seat.match.status in (Status.OPEN, Status.RUNNING),
         typed=request.form,
         name=known.name if known else "",
         language=about.language if known else str(get_locale() or about.language)[:2],
@@ -314,18 +323,19 @@ def _join_page(
     )
 
 
-def _seat(purpose: str, token: str) -> Seat:
-    (seat_id,) = tokens().read_link(purpose, token)
+def _invited(token: str) -> tuple[Seat, bool]:
+    """Return the seat of an invitation, and whether it is still that of whom it was mailed to."""
+    seat_id, address = tokens().read_link("invitation", token, ids=2)
     seat = db.session.get_one(Seat, seat_id)
-    _refuse_others(seat)
+    refuse_others(seat, seat.player_id or 0)
+    return seat, whose(seat.invited) == address
+
+
+def _seat(token: str) -> Seat:
+    seat_id, player_id = tokens().read_link("seat", token, ids=2)
+    seat = db.session.get_one(Seat, seat_id)
+    refuse_others(seat, player_id)
     return seat
-
-
-def _refuse_others(seat: Seat) -> None:
-    """Refuse a player who is signed in and opens the link of somebody else's seat."""
-    player = signed_in()
-    if player is not None and seat.player_id not in (None, player.id):
-        raise ForeignSeat
 
 
 def _shared_match(token: str) -> Match:

@@ -17,9 +17,9 @@ from flask import (
     session,
 )
 
-from pbem.errors import BadLink
+from pbem.errors import BadLink, ForeignSeat
 from pbem.ext import db, settings, tokens
-from pbem.models import Player
+from pbem.models import Player, Seat
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -78,11 +78,7 @@ def check_form() -> None:
 
 def knows_device() -> bool:
     """Return whether a person has acted here before, from the browser that asks."""
-    try:
-        tokens().read_link(_DEVICE, request.cookies.get(_DEVICE, ""))
-    except BadLink:
-        return signed_in() is not None
-    return True
+    return _is_remembered() or signed_in() is not None
 
 
 def ask_who() -> Response | None:
@@ -90,7 +86,7 @@ def ask_who() -> Response | None:
 
     Mail scanners open every link and some press what they find, but they tick nothing.
     """
-    if request.method != "POST" or "me" in request.form or knows_device():
+    if request.method != "POST" or _is_ticked() or knows_device():
         return None
     fields = list(request.form.items(multi=True))
     return make_response(render_template("web/is_it_you.html", fields=fields), 409)
@@ -98,7 +94,7 @@ def ask_who() -> Response | None:
 
 def remember_device(response: Response) -> Response:
     """Remember a browser in which the tick was set."""
-    if request.method == "POST" and "me" in request.form and not knows_device():
+    if request.method == "POST" and _is_ticked() and not _is_remembered():
         response.set_cookie(
             _DEVICE,
             tokens().link(_DEVICE, 1),
@@ -108,6 +104,26 @@ def remember_device(response: Response) -> Response:
             samesite="Lax",
         )
     return response
+
+
+def _is_ticked() -> bool:
+    return request.form.get("me") == "1"
+
+
+def _is_remembered() -> bool:
+    try:
+        tokens().read_link(_DEVICE, request.cookies.get(_DEVICE, ""))
+    except BadLink:
+        return False
+    return True
+
+
+def refuse_others(seat: Seat, player_id: int) -> None:
+    """Refuse a link to a seat that was another player's, or that another player opens."""
+    player = signed_in()
+    is_foreign = player is not None and seat.player_id not in (None, player.id)
+    if is_foreign or player_id != (seat.player_id or 0):
+        raise ForeignSeat
 
 
 def keep_private(response: Response) -> Response:

@@ -19,7 +19,7 @@ from pbem.links import Links
 from pbem.mail import entries, plain
 from pbem.models import Entries, Player, Proposal, Seat
 from pbem.web.errors import in_words
-from pbem.web.security import ask_who, keep_private, remember_device, signed_in
+from pbem.web.security import ask_who, keep_private, refuse_others, remember_device, signed_in
 
 pages = Blueprint("you", __name__)
 pages.before_request(ask_who)
@@ -28,7 +28,7 @@ pages.after_request(keep_private)
 
 
 # The letters that a player may do without, in their words.
-_MAILS: Final = {
+MAIL_WORDS: Final = {
     "sat_down": N_("Somebody sits down at your table, or declines"),
     "started": N_("A game begins, and it is another's turn"),
     "receipt": N_("What your move by mail did"),
@@ -100,8 +100,10 @@ def agree(token: str) -> Response:
 
 
 def _proposed(token: str) -> tuple[Proposal, Seat]:
-    proposal_id, seat_id = tokens().read_link("yes", token)
-    return db.session.get_one(Proposal, proposal_id), db.session.get_one(Seat, seat_id)
+    proposal_id, seat_id, player_id = tokens().read_link("yes", token, ids=3)
+    seat = db.session.get_one(Seat, seat_id)
+    refuse_others(seat, player_id)
+    return db.session.get_one(Proposal, proposal_id), seat
 
 
 def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
@@ -143,7 +145,7 @@ def _page(player: Player, problem: str, status: int) -> Response:
         most=deadlines.MOST_ABSENCE,
         today=now.astimezone(clocks.zone_of(player)).date(),
         optional=post.OPTIONAL,
-        mail_words=lambda kind: gettext(_MAILS[kind]),
+        mail_words=lambda kind: gettext(MAIL_WORDS[kind]),
         is_suppressed=suppression.is_suppressed(player.address),
         is_missed=player.unreachable_at is not None or away.is_kept_anywhere(player),
     )

@@ -15,7 +15,10 @@ numbers = st.integers(0, 2**40 - 1)
 
 @given(numbers, numbers)
 def test_a_link_gives_back_its_ids(one: int, two: int) -> None:
-    assert Tokens([NEW]).read_link("move", Tokens([NEW]).link("move", one, two)) == (one, two)
+    assert Tokens([NEW]).read_link("move", Tokens([NEW]).link("move", one, two), ids=2) == (
+        one,
+        two,
+    )
 
 
 def test_a_link_has_at_most_60_characters() -> None:
@@ -33,6 +36,8 @@ def test_an_address_survives_any_case(number: int, named: Named) -> None:
 def test_a_purpose_opens_no_other() -> None:
     with pytest.raises(BadLink):
         Tokens([NEW]).read_link("seat", Tokens([NEW]).link("move", 1))
+    with pytest.raises(BadLink):
+        Tokens([NEW]).read_link("move", Tokens([NEW]).link("move", 1), ids=2)
 
 
 def test_an_old_key_still_verifies_and_the_last_one_signs() -> None:
