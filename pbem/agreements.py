@@ -154,6 +154,7 @@ def _resume(match: Match, _about: dict[str, Any], by: str, *, now: datetime) -> 
 def _replace(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
     """Invite an address to a seat; till it sits the house plays."""
     seat = next(seat for seat in match.seats if seat.place == about["place"])
+    lobby.check_invitations(match.opener, [about["address"]], now=now)
     seat.is_kept = seat.is_free = True
     seat.invited = about["address"]
     _drop_notices(seat)

@@ -67,7 +67,7 @@ def change_settings(
         if digest_at is None and player.digest_at is not None:
             player.digest_at = None
             for letter in post.gathered(player):
-                letter.state = LetterState.QUEUED
+                letter.state, letter.due_at, letter.wanted_at = LetterState.QUEUED, now, now
             _tell_untold(player, now=now)
         if digest_at != player.digest_at:
             player.digest_at, player.digested_at = digest_at, now
@@ -213,7 +213,7 @@ def _tell_untold(player: Player, *, now: datetime) -> None:
     for turn in clocks.open_turns(player=player):
         told = select(Letter.id).where(
             Letter.turn_id == turn.id,
-            Letter.kind == "your_turn",
+            Letter.kind.in_(("your_turn", "receipt")),
             Letter.state != LetterState.STALE,
         )
         if db.session.scalar(told.limit(1)) is None:

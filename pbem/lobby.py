@@ -34,6 +34,7 @@ from pbem.models import Letter, Match, Player, Policy, Seat, Status
 
 MOST_NAME: Final = 40  # characters
 MOST_INVITED: Final = 10  # invitations to one address in a day
+MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(
@@ -254,12 +255,15 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
 def sign_up(address: str, *, now: datetime) -> None:
     """Mail an address the link that signs it in; a new address becomes a player.
 
-    A stranger who wants no mail gets none, and nobody learns of it.
+    Who wants no mail and never signed in or sat down gets none, nobody gets many, and the
+    page never tells.
     """
     address = clean_address(address)
     with writing():
         player = find_player(address)
-        if player is None and suppression.is_suppressed(address):
+        if suppression.is_suppressed(address) and not (player and _has_been_here(player)):
+            return
+        if _mailed_lately(address, "sign_in", now=now) >= MOST_SIGN_INS:
             return
         player = player or new_player(
             address, name="", language=settings().language, zone=settings().zone, now=now
@@ -272,14 +276,17 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
 
     Raises BadAddress or TooMany.
     """
-    lately = (
+    # Held, so that two tables opened at once count each other.
+    db.session.execute(select(Player.id).where(Player.id == opener.id).with_for_update())
+    sent = (
         select(func.count())
         .select_from(Letter)
+        .join(Match)
         .where(Letter.kind == "invitation", Letter.created_at > now - timedelta(days=1))
+        .where(Match.opener_id == opener.id)
     )
-    by_opener = lately.join(Match).where(Match.opener_id == opener.id)
     most = settings().invitations_a_day
-    if addresses and (db.session.scalar(by_opener) or 0) + len(addresses) > most:
+    if addresses and (db.session.scalar(sent) or 0) + len(addresses) > most:
         raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
     for address in addresses:
         if suppression.is_suppressed(address):
@@ -287,7 +294,7 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
                 N_("%(address)s takes no mail from this server; pass the table's link on"),
                 address=address,
             )
-        if (db.session.scalar(lately.where(Letter.address == address)) or 0) >= MOST_INVITED:
+        if _mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
             raise TooMany(
                 N_("%(address)s was invited often enough today; pass the table's link on"),
                 address=address,
@@ -315,6 +322,22 @@ def clean_name(text: str) -> str:
     """Return a name on one line, without control characters, of at most 40 characters."""
     printable = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(printable.split())[:MOST_NAME].strip()
+
+
+def _mailed_lately(address: str, kind: str, *, now: datetime) -> int:
+    """Return how many letters of a kind were made for an address within a day."""
+    lately = select(func.count()).where(
+        Letter.address == address,
+        Letter.kind == kind,
+        Letter.created_at > now - timedelta(days=1),
+    )
+    return db.session.scalar(lately) or 0
+
+
+def _has_been_here(player: Player) -> bool:
+    """Return whether a player has ever signed in or sat down, and was not only typed in."""
+    seat = select(Seat.id).where(Seat.player_id == player.id)
+    return player.sign_ins > 0 or db.session.scalar(seat.limit(1)) is not None
 
 
 def _check_times(pace_hours: int, bank_hours: int, policy: str) -> None:

@@ -44,7 +44,7 @@ def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: da
     """Tell the player who moved by mail what was done and what followed at once.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
-    Returns False if the player wants no receipts.
+    Returns False if none goes out now, since the player wants it otherwise.
     """
     about = {"moved": move.ply, "ply": table.ply}
     return _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
@@ -103,9 +103,12 @@ def gathered(player: Player) -> Sequence[Letter]:
 
 
 def house_played(turn: Turn, seat: Seat, move: Move, *, now: datetime) -> None:
-    """Tell a player that time ran out and the house made their move."""
+    """Tell a player that time ran out and the house made their move.
+
+    That it now plays on for them they must know, whatever they want.
+    """
     about = {"ply": move.ply, "is_kept": seat.is_kept}
-    _tell(seat, "house_played", turn, about, now=now)
+    _tell(seat, "house_played", turn, about, now=now, is_needed=seat.is_kept)
 
 
 def notice(
@@ -203,6 +206,7 @@ def _tell(
     *,
     now: datetime,
     due_at: datetime | None = None,
+    is_needed: bool = False,
 ) -> bool:
     """Queue a letter to a seat's player; a bot needs none. Returns whether it goes out."""
     return seat.player is not None and _queue(
@@ -214,12 +218,16 @@ def _tell(
         turn=turn,
         about=about,
         due_at=due_at,
+        is_needed=is_needed,
     )
 
 
-def _queue(kind: str, player: Player, now: datetime, **more: Any) -> bool:
+def _queue(
+    kind: str, player: Player, now: datetime, *, is_needed: bool = False, **more: Any
+) -> bool:
     """Queue a letter to a player, as they want its kind. Returns whether it goes out by itself."""
-    wanted = player.mails.get(_WISH.get(kind, kind), Wanted.NOW)
+    wish = player.mails.get(_WISH.get(kind, kind), Wanted.NOW)
+    wanted = Wanted.NOW if is_needed else wish
     is_off = kind != "sign_in" and suppression.is_suppressed(player.address)
     if is_off or wanted == Wanted.OFF:
         return False

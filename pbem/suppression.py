@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 
 from sqlalchemy import delete, exists, select
+from sqlalchemy.exc import IntegrityError
 
 from pbem.ext import db
 from pbem.models import Suppression, Why
@@ -18,7 +20,8 @@ def is_suppressed(address: str) -> bool:
 
 def suppress(address: str, why: Why, *, now: datetime) -> None:
     """Mail an address no more. The caller holds the transaction."""
-    if not is_suppressed(address):
+    # Two clicks at once find no row both: the second one's is one too many.
+    with contextlib.suppress(IntegrityError), db.session.begin_nested():
         db.session.add(Suppression(address=address, why=why, made_at=now))
 
 

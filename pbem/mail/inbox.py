@@ -120,7 +120,9 @@ def _read(note_id: int, *, now: datetime) -> None:
         return
     kind, number = named
     if kind is Named.SEAT:
-        _answer_invitation(note_id, db.session.get_one(Seat, number), facts, now=now)
+        seat = db.session.get_one(Seat, number)
+        answer = _answer_invitation if seat.is_vacant else _answer_seat
+        answer(note_id, seat, facts, now=now)
     else:
         turn = db.session.get_one(Turn, number)
         _answer_turn(note_id, turn, facts, now=now)
@@ -267,6 +269,23 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
             if _may_answer(seat, "invitation", now=now):
                 post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
+
+
+def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
+    """Answer a mail to a seat that is taken: with its moves, or with what stands."""
+    if seat.player is None or facts.sender != seat.player.address:
+        _finish(note_id, "stranger", "the sender is not the seat's", now=now)
+        return
+    away.come_back(seat.player.id, now=now)
+    asked = select(Turn).where(Turn.match_id == seat.match_id, Turn.seat == seat.number)
+    turn = db.session.scalar(asked.order_by(Turn.nth.desc()).limit(1))
+    if turn is None:
+        _finish(note_id, "unreadable", "nothing was asked of the seat yet", now=now)
+    elif turn.closed_at is None:
+        first = facts.text.strip().partition("\n")[0]
+        _refuse(note_id, turn, {"why": "unreadable", "line": first}, "no turn is named", now=now)
+    else:
+        _stands(note_id, turn, "no turn is named", now=now)
 
 
 def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:

@@ -156,7 +156,7 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     message = _part()
     message["From"] = _mailbox(site.site_name, site.sender)
     message["To"] = _mailbox(letter.player.name if letter.player else "", letter.address)
-    message["Subject"] = subject
+    message["Subject"] = _literal(subject)
     message["Date"] = format_datetime(letter.created_at.astimezone(UTC))
     message["Message-ID"] = letter.message_id(site.mail_domain)
     message["MIME-Version"] = "1.0"
@@ -180,7 +180,12 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
 
 def _mailbox(name: str, address: str) -> str:
     username, _, domain = address.rpartition("@")
-    return str(Address(name, username, domain))
+    return str(Address(_literal(name), username, domain))
+
+
+def _literal(text: str) -> str:
+    """Return words of people in which the library finds no encoded word that it would decode."""
+    return text.replace("=?", "= ?")
 
 
 def _first_letter(letter: Letter) -> Letter | None:

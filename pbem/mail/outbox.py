@@ -36,6 +36,7 @@ UNKNOWN_GAP: Final = timedelta(hours=6)
 ASKED_FOR: Final = ("sign_in", "receipt", "not_done", "stands", "for_host")
 _CLOSING: Final = 421  # the relay says so before it hangs up
 _LOGIN_WANTED: Final = 530
+_TOO_LARGE: Final = 552
 
 _log = logging.getLogger(__name__)
 
@@ -47,17 +48,20 @@ def send_due(*, now: datetime) -> int:
     """
     sent = 0
     for _ in range(BATCHES):
-        claimed = _claim(now)
-        went_out, is_relay_lost = _send_all(claimed, now=now)
+        claimed, ready = _claim(now)
+        went_out, is_relay_lost = _send_all(ready, now=now)
         sent += went_out
         # A silent relay costs a time limit for each batch; the worker's next run tries again.
-        if is_relay_lost or len(claimed) < BATCH:
+        if is_relay_lost or claimed < BATCH:
             break
     return sent
 
 
-def _claim(now: datetime) -> Sequence[int]:
-    """Lease due letters to this worker; those of a worker that died are due again."""
+def _claim(now: datetime) -> tuple[int, Sequence[int]]:
+    """Lease due letters to this worker; those of a worker that died are due again.
+
+    Returns how many were due, and those that may leave now.
+    """
     due = or_(
         and_(
             Letter.state.in_((LetterState.QUEUED, LetterState.RETRY, LetterState.UNKNOWN)),
@@ -94,7 +98,7 @@ def _claim(now: datetime) -> Sequence[int]:
         ready = [letter for letter in found if not _waits_for_morning(letter, now=now)]
         for letter in ready:
             _move_deadline_if_late(letter, now=now)
-        return [letter.id for letter in ready]
+        return len(claimed), [letter.id for letter in ready]
 
 
 def _waits_for_morning(letter: Letter, *, now: datetime) -> bool:
@@ -156,21 +160,19 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     letter = letters.read(letter_id)
     # Looked at here and not for all at once: turns end while the letters before it are sent.
     if not letters.is_true(letter):
-        _mark(letter_id, state=LetterState.STALE)
+        _mark(letter_id, state=LetterState.STALE, now=now)
         return False
     try:
-        content = letters.build(letter)
+        parcel = Parcel(letters.build(letter), recipient=letter.address)
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
-        _mark(letter_id, state=LetterState.FAILED, error=f"cannot be written: {error}"[:500])
-        _tell_host_if_failed(letter_id, now=now)
+        _fail(letter_id, f"cannot be written: {error}", now=now)
         return False
     # Nothing may stay open while we wait for the relay.
-    address = letter.address
     db.session.rollback()
     try:
-        connection.send(Parcel(content, recipient=address), envelope_from=Links().bounce(letter_id))
+        connection.send(parcel, envelope_from=Links().bounce(letter_id))
     except CutOff as error:
         _unknown(letter_id, str(error), now=now)
         raise smtplib.SMTPServerDisconnected(str(error)) from error
@@ -185,9 +187,8 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         judged(letter_id, error.smtp_code, error.smtp_error, now=now)
         if error.smtp_code == _CLOSING:
             raise
-        _tell_host_if_failed(letter_id, now=now)
         return False
-    _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None)
+    _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None, now=now)
     _log.info("letter %s sent", letter_id)
     return True
 
@@ -203,21 +204,20 @@ def _is_held(letter_id: int, *, until: datetime) -> bool:
 
 def _refused_for(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
     """Judge a refusal of the recipient: for good it counts as mail that came back."""
-    if _is_about_us(code, reason):
+    if code < 500 or _is_about_us(code, reason):
         _retry(letter_id, _answer(code, reason), now=now)
         return
-    _refused(letter_id, code, reason, now=now)
-    if code >= 500:
-        with writing():
-            away.bounced(letter_id, _answer(code, reason), now=now)
+    _mark(letter_id, state=LetterState.FAILED, error=_answer(code, reason)[:500], now=now)
+    with writing():
+        away.bounced(letter_id, _answer(code, reason), now=now)
 
 
 def _refused_from(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:
-    """Judge a refusal of the sender: our own address, or the letter's size."""
-    if _is_about_us(code, reason):
-        _retry(letter_id, _answer(code, reason), now=now)
+    """Judge a refusal of the sender: the letter's size, or our own address, which can be mended."""
+    if code == _TOO_LARGE:
+        _fail(letter_id, _answer(code, reason), now=now)
     else:
-        _refused(letter_id, code, reason, now=now)
+        _retry(letter_id, _answer(code, reason), now=now)
 
 
 def _is_about_us(code: int, reason: bytes | str) -> bool:
@@ -230,15 +230,16 @@ def _refused(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -
     if code < 500:
         _retry(letter_id, _answer(code, reason), now=now)
     else:
-        _mark(letter_id, state=LetterState.FAILED, error=_answer(code, reason)[:500])
+        _fail(letter_id, _answer(code, reason), now=now)
 
 
-def _tell_host_if_failed(letter_id: int, *, now: datetime) -> None:
-    """Tell the hosts of a letter that cannot be written, or that the relay would not take."""
+def _fail(letter_id: int, reason: str, *, now: datetime) -> None:
+    """Give a letter up, and tell the hosts."""
+    _mark(letter_id, state=LetterState.FAILED, error=reason[:500], now=now)
     with writing():
         letter = db.session.get_one(Letter, letter_id)
-        if letter.state == LetterState.FAILED and letter.kind != "for_host":
-            about = {"letter": letter.id, "kind": letter.kind, "error": letter.error}
+        if letter.kind != "for_host":
+            about = {"letter": letter.id, "kind": letter.kind, "error": reason[:500]}
             post.for_host("letter", about, now=now)
 
 
@@ -246,17 +247,17 @@ def _retry(letter_id: int, reason: str, *, now: datetime) -> None:
     """Try a letter again after a growing gap, for two days in all."""
     letter = db.session.get_one(Letter, letter_id)
     if now - letter.created_at > GIVE_UP:
-        _mark(letter_id, state=LetterState.FAILED, error=f"given up: {reason}"[:500])
+        _fail(letter_id, f"given up: {reason}", now=now)
         return
     gap = GAPS[min(letter.attempts, len(GAPS)) - 1]
-    _mark(letter_id, state=LetterState.RETRY, due_at=now + gap, error=reason[:500])
+    _mark(letter_id, state=LetterState.RETRY, due_at=now + gap, error=reason[:500], now=now)
 
 
 def _unknown(letter_id: int, reason: str, *, now: datetime) -> None:
     """Send once more, much later, under the same Message-ID; then leave it."""
     letter = db.session.get_one(Letter, letter_id)
     if letter.about.get("cut_off"):
-        _mark(letter_id, state=LetterState.FAILED, error=f"cut off twice: {reason}"[:500])
+        _fail(letter_id, f"cut off twice: {reason}", now=now)
         return
     _mark(
         letter_id,
@@ -264,6 +265,7 @@ def _unknown(letter_id: int, reason: str, *, now: datetime) -> None:
         due_at=now + UNKNOWN_GAP,
         error=reason[:500],
         about=letter.about | {"cut_off": True},
+        now=now,
     )
 
 
@@ -278,11 +280,13 @@ def _answer(code: int, reason: bytes | str) -> str:
     return f"{code} {words}"
 
 
-def _mark(letter_id: int, **values: object) -> None:
+def _mark(letter_id: int, *, now: datetime, **values: object) -> None:
+    """Say how far a letter is, unless another worker has taken it over meanwhile."""
     with writing():
         db.session.execute(
             update(Letter)
             .where(Letter.id == letter_id, Letter.state == LetterState.SENDING)
+            .where(Letter.leased_until == now + LEASE)
             .values(leased_until=None, **values)
             .execution_options(synchronize_session=False)
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from flask_babel import gettext
+from flask_babel import format_decimal, gettext
 
 from engine import GAMES
 from engine.game import N_
@@ -62,7 +62,12 @@ def declined(letter: Letter) -> Content:
     """Return the news for an opener that somebody will not play."""
     assert letter.match is not None, "an invitation is to a table"
     url = Links().join(letter.match)
-    values = {"who": letter.about["address"], "match": letter.match, "join_url": url}
+    values = {
+        "who": letter.about["address"],
+        "match": letter.match,
+        "join_url": url,
+        "history_url": Links().match(letter.match),
+    }
     return Content(values, {})
 
 
@@ -91,8 +96,11 @@ def sat_down(letter: Letter) -> Content:
 
 def for_host(letter: Letter) -> Content:
     """Return what a host should look after."""
-    fields = {name: str(value) for name, value in letter.about.items()}
-    return Content({"line": gettext(HOST_NEWS[letter.about["what"]], **fields)}, {})
+    about = letter.about
+    fields = {name: str(value) for name, value in about.items()}
+    if "hours" in about:
+        fields["hours"] = format_decimal(about["hours"])
+    return Content({"line": gettext(HOST_NEWS[about["what"]], **fields)}, {})
 
 
 # What the hosts are told, by what happened; see post.for_host.

@@ -10,7 +10,7 @@ from email.message import EmailMessage
 from typing import Any
 
 from flask import Flask
-from flask_mail import Connection, Mail, Message
+from flask_mail import BadHeaderError, Connection, Mail, Message
 
 
 class Parcel(Message):
@@ -20,14 +20,17 @@ class Parcel(Message):
     """
 
     def __init__(self, content: EmailMessage, *, recipient: str) -> None:
-        """Wrap a finished message for one recipient."""
+        """Wrap a finished message for one recipient; raises what the library raises."""
         super().__init__(subject=str(content["Subject"]), recipients=[recipient])
-        self.content = content
         self.sender = str(content["From"])
+        # Written here: nothing may fail any more once the relay listens.
+        self._raw = content.as_bytes()
+        if self.has_bad_headers():
+            raise BadHeaderError("a header holds a line break")
 
     def as_bytes(self) -> bytes:
         """Return the message as it goes over the wire."""
-        return self.content.as_bytes()
+        return self._raw
 
     def as_string(self) -> str:
         """Return the same as text."""

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from email.message import EmailMessage
-from email.policy import SMTP
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -46,7 +45,7 @@ class Sample:
     @property
     def raw(self) -> bytes:
         """Return the letter as it goes over the wire."""
-        return self.message.as_bytes(policy=SMTP)
+        return self.message.as_bytes()
 
     @property
     def text(self) -> str:

@@ -28,11 +28,12 @@ from pbem.ext import db, tokens, writing
 from pbem.lobby import Chair
 from pbem.models import Match, Player, Policy, Seat, Status
 from pbem.web.errors import in_words
-from pbem.web.security import check_form, keep_private, signed_in
+from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
 
 SIGN_IN_SECONDS = 30 * 60
 
 pages = Blueprint("home", __name__)
+pages.after_request(remember_device)
 
 
 @pages.get("/")
@@ -69,6 +70,9 @@ def sign_in(token: str) -> Page:
 def really_sign_in(token: str) -> Response:
     """Sign in; the link is used up then."""
     player = _signing_in(token)
+    asking = ask_who()
+    if asking is not None:
+        return keep_private(asking)
     with writing():
         db.session.get_one(Player, player.id).sign_ins += 1
     session.clear()

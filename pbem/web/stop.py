@@ -10,11 +10,17 @@ from pbem import away, suppression
 from pbem.ext import db, tokens
 from pbem.lobby import find_player
 from pbem.models import Letter
-from pbem.web.security import keep_private
+from pbem.web.security import ask_who, keep_private, remember_device
 
-# The one click of a mail program brings no cookie and sets no tick, and must do.
 pages = Blueprint("stop", __name__)
+pages.after_request(remember_device)
 pages.after_request(keep_private)
+
+
+@pages.before_request
+def _ask_who() -> Response | None:
+    # The one click of a mail program brings no cookie and sets no tick, and must do.
+    return None if _is_one_click() else ask_who()
 
 
 @pages.get("/u/<token>")
@@ -27,11 +33,15 @@ def stop(token: str) -> Response:
 def change(token: str) -> Response:
     """Mail the address no more; or again, if its owner asks for that."""
     address, now = _address(token), datetime.now(UTC)
-    if request.form.get("do") == "again":
+    if request.form.get("do") == "again" and not _is_one_click():
         away.want_mails(address, now=now)
     else:
         away.stop_mails(address, now=now)
     return _page(address)
+
+
+def _is_one_click() -> bool:
+    return request.form.get("List-Unsubscribe") == "One-Click"
 
 
 def _address(token: str) -> str:

@@ -63,9 +63,10 @@ def test_so_it_is_with_every_option_and_every_kind_of_letter(app, now, name) -> 
         if turn is None:
             break
         if nth % 8 == 7:
-            tell_all(match, turn, now)
+            told = tell_all(match, turn, now)
             turns = (turn.id, match.moves[-1].turn_id)
-            for letter in db.session.query(Letter).filter(Letter.turn_id.in_(turns)):
+            of_turns = db.session.query(Letter).filter(Letter.turn_id.in_(turns))
+            for letter in [*of_turns, *told]:
                 check_redeals(letter, chance)
         text = play.choose_for(turn.id, "random")
         play.make_move(turn.id, text, by=chance.choice(("reply", "timeout")), now=now)
@@ -88,8 +89,8 @@ def all_changed(name: str) -> dict[str, object]:
     return given
 
 
-def tell_all(match: Match, turn: Turn, now) -> None:
-    """Queue one letter of each other kind about a turn."""
+def tell_all(match: Match, turn: Turn, now) -> list[Letter]:
+    """Queue one letter of each other kind about a turn; returns those that name none."""
     table, seat = load(match), load(match).seat(turn.seat)
     with writing():
         asked = db.session.get_one(Turn, turn.id)
@@ -100,6 +101,11 @@ def tell_all(match: Match, turn: Turn, now) -> None:
         post.receipt(table, last, match.moves[-1], None, now=now)
         post.house_played(asked, seat, match.moves[-1], now=now)
         post.stands(asked, seat, now=now)
+        post.started(seat, now=now)
+        post.hand_over(seat, match.ply - 1, now=now)
+    newest = db.session.query(Letter).order_by(Letter.id.desc()).limit(2).all()
+    assert {letter.kind for letter in newest} == {"started", "hand_over"}
+    return newest
 
 
 @pytest.mark.parametrize("name", list(GAMES))
@@ -108,9 +114,12 @@ def test_so_it_is_with_a_letter_about_several_games(app, now, monkeypatch, name)
     for nth, (_match, turn) in enumerate(positions(name, now, moves=25)):
         if nth % 8:
             continue
-        player = load(turn.match).seat(turn.seat).player
+        seat = load(turn.match).seat(turn.seat)
         with writing():
-            post.digest(player, [db.session.get_one(Turn, turn.id)], [], now=now)
+            post.started(seat, now=now)
+            db.session.flush()
+            told = [db.session.query(Letter).order_by(Letter.id.desc()).first()]
+            post.digest(seat.player, [db.session.get_one(Turn, turn.id)], told, now=now)
         letter = db.session.query(Letter).filter_by(kind="digest").order_by(Letter.id.desc())[0]
         table = load(turn.match, ply=turn.ply)
         plain = letters.build(letter).as_bytes()
@@ -125,7 +134,8 @@ def test_so_it_is_with_a_letter_about_several_games(app, now, monkeypatch, name)
 def check_redeals(letter: Letter, chance: random.Random) -> None:
     """Compare a letter's bytes with those of the table dealt anew behind its reader's back."""
     # Where several are asked at once, others may have moved since the letter became true.
-    table = load(letter.match, ply=letter.about.get("ply", letter.turn.ply))
+    ply = letter.turn.ply if letter.turn else None
+    table = load(letter.match, ply=letter.about.get("ply", ply))
     with force_locale("en"):
         kind = contents.AT_TABLE[letter.kind]
         plain = letters.compose(letter, kind(letter, table)).as_bytes()

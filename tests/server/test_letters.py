@@ -147,7 +147,9 @@ def test_a_line_break_in_an_address_is_refused(app, now, address) -> None:
         letters.build(letter)
 
 
-@pytest.mark.parametrize("name", ["Ann, of York", 'A "B" C', "Änn Öst", "--", "=41", "A" * 40])
+@pytest.mark.parametrize(
+    "name", ["Ann, of York", 'A "B" C', "Änn Öst", "--", "=41", "A" * 40, "\u202ennA\u202c", "😀"]
+)
 def test_any_name_arrives_as_it_is_in_headers_and_both_parts(app, now, name) -> None:
     running_match(["ann", "bob", "cleo"], now=now)
     letter = db.session.query(Letter).filter_by(kind="your_turn").one()
@@ -157,7 +159,7 @@ def test_any_name_arrives_as_it_is_in_headers_and_both_parts(app, now, name) -> 
     raw = letters.build(letter).as_bytes()
     message = parsed(raw)
     assert message["To"].addresses[0].display_name == name
-    assert f"{name}, {name}" in message["Subject"]
+    assert f"{name} and {name}" in message["Subject"]
     assert name in text_of(message)
     assert escape(name) in html_of(message)
     assert raw.isascii()

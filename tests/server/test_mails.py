@@ -22,14 +22,15 @@ from cast import (
     text_of,
 )
 
-from pbem import audit, away, lobby, play, post, suppression
+from pbem import audit, away, clocks, lobby, play, post, suppression
 from pbem.errors import BadAddress, TooMany
 from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.lobby import Chair
-from pbem.mail import inbox
+from pbem.mail import inbox, letters
 from pbem.mail.inbox import Envelope
-from pbem.models import Letter, Match, Move, Player, Why
+from pbem.models import Letter, Match, Move, Player, Turn, Why
+from pbem.web import you
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -211,11 +212,12 @@ def test_who_wants_mails_again_hears_of_the_turn_that_waits(app, mailbox, now) -
 
 
 def test_a_stopped_player_still_gets_the_link_that_signs_them_in(app, mailbox, now) -> None:
-    player("ann", now=now)
+    running_match(["ann", "bob"], now=now)
     away.stop_mails(ADDRESSES["ann"], now=now)
     lobby.sign_up(ADDRESSES["ann"], now=now)
     run_worker(now)
-    assert [b"/sign-in/" in m[2] for m in mailbox.arrived] == [True]
+    to_ann = [m[2] for m in mailbox.arrived if m[1] == ADDRESSES["ann"]]
+    assert [b"/sign-in/" in raw for raw in to_ann] == [True]
 
 
 def test_a_stopped_stranger_is_not_even_invited(app, mailbox, now) -> None:
@@ -299,6 +301,172 @@ def test_news_that_are_gathered_survive_a_time_without_mails(app, now) -> None:
         post.digest(reader, [], post.gathered(reader), now=now)
     assert [x.state for x in letters_to("bob", "notice")] == ["gathered"]
     assert letters_to("bob", "digest") == []
+
+
+@pytest.mark.parametrize("more", ["", " and a very long name", "é"])
+def test_no_name_stops_the_letters_of_all(app, mailbox, now, more) -> None:
+    evil = f"=?utf-8?q?=0D=0ABcc:_dan@x.y?={more}"
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    with writing():
+        for seat in match.seats:
+            seat.name = seat.player.name = evil
+        post.notice(match, "back", {"name": evil}, now=now)
+    waiting = db.session.query(Letter).filter_by(state="queued", kind="notice").count()
+    run_worker(now)
+    assert db.session.query(Letter).filter_by(state="sent", kind="notice").count() == waiting == 3
+    for _sender, _to, raw in mailbox.arrived:
+        head = raw.partition(b"\r\n\r\n")[0]
+        assert b"\r\nBcc:" not in head
+        assert parsed(raw)["Bcc"] is None
+    (raw, *_rest) = [m[2] for m in mailbox.arrived if b"has sat" not in m[2]]
+    assert "Bcc:_dan@x.y" in str(parsed(raw)["To"])
+
+
+def test_a_machine_that_presses_buttons_stops_no_mails_and_starts_none(app, now) -> None:
+    running_match(["ann", "bob"], now=now)
+    url = stop_path(letters_to("ann")[0])
+    robot = stranger(app)
+    assert robot.post(url, data={"do": "stop"}).status_code == 409
+    assert not suppression.is_suppressed(ADDRESSES["ann"])
+    robot.post(url, data={"List-Unsubscribe": "One-Click"})
+    assert robot.post(url, data={"do": "again"}).status_code == 409
+    assert robot.post(url, data={"do": "again", "List-Unsubscribe": "One-Click"}).status_code == 200
+    assert suppression.is_suppressed(ADDRESSES["ann"])
+    robot.post(url, data={"do": "again", "me": "1"})
+    assert not suppression.is_suppressed(ADDRESSES["ann"])
+
+
+def test_a_machine_signs_nobody_in_and_burns_no_link(app, now) -> None:
+    ann = player("ann", now=now)
+    token = app.extensions["pbem.tokens"].timed_link("sign-in", ann.id, ann.sign_ins)
+    robot, url = stranger(app), f"/sign-in/{token}"
+    assert robot.post(url).status_code == 409
+    assert "Set-Cookie" not in robot.get(url).headers
+    assert robot.post(url, data={"me": "1"}).status_code == 303
+
+
+def test_nobody_is_mailed_links_to_sign_in_all_day(app, mailbox, now) -> None:
+    for _ in range(12):
+        lobby.sign_up(ADDRESSES["dan"], now=now)
+    assert kinds_to("dan") == ["sign_in"] * 10
+    away.stop_mails(ADDRESSES["dan"], now=now)
+    lobby.sign_up(ADDRESSES["dan"], now=now + DAY)
+    # Somebody else typed the address in: its owner never signed in and sits nowhere.
+    assert len(kinds_to("dan")) == 10
+
+
+def test_that_the_house_plays_on_is_told_whatever_is_wanted(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    for name in ("ann", "bob"):
+        wants(name, house_played="off")
+    for days in (10, 20, 30, 40):
+        for turn in list(clocks.open_turns(match=match)):
+            play.time_out(turn.id, now=now + days * DAY)
+    told = db.session.query(Letter).filter_by(kind="house_played").all()
+    assert [letter.about["is_kept"] for letter in told] == [True, True]
+
+
+def test_every_kind_that_may_be_gathered_can_be_told_in_the_daily_mail(app, now) -> None:
+    ann = player("ann", now=now)
+    with writing():
+        ann.digest_at = 60
+        ann.mails = dict.fromkeys(post.OPTIONAL, "daily")
+    match = lobby.open_table(
+        ann, "snakebit", [Chair(), Chair(address=ADDRESSES["dan"])], {}, now=now
+    )
+    lobby.join(match.id, player("bob", now=now), phrase="", now=now)
+    lobby.decline(match.seats[2].id, now=now)
+    lobby.join(match.id, player("cleo", now=now), phrase="", now=now)
+    match = db.session.get_one(Match, match.id)
+    with writing():
+        table, seat = table_of(match), seat_of(match, "ann")
+        turn = open_turn(match)
+        post.started(seat, now=now)
+        post.hand_over(seat, -1, now=now)
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+    play.make_move(turn.id, play.choose_for(turn.id, "random"), by="reply", now=now)
+    match = db.session.get_one(Match, match.id)
+    with writing():
+        table, seat = table_of(match), seat_of(match, "ann")
+        last = db.session.query(Turn).filter(Turn.closed_at.is_not(None)).one()
+        post.receipt(table, last, match.moves[-1], None, now=now)
+        post.house_played(last, seat, match.moves[-1], now=now)
+        post.game_over(table, now=now)
+    gathered = post.gathered(db.session.get_one(Player, ann.id))
+    assert {letter.kind for letter in gathered} >= {*post.OPTIONAL, "declined"} - {"receipt"}
+    with writing():
+        post.digest(db.session.get_one(Player, ann.id), [], gathered, now=now)
+    (digest,) = letters_to("ann", "digest")
+    text = text_of(parsed(letters.build(digest).as_bytes()))
+    assert text.count("<https://play.example/") >= len(gathered)
+
+
+def table_of(match: Match):
+    from pbem.table import load
+
+    return load(match)
+
+
+def test_releasing_gathered_news_moves_no_deadline(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    run_worker(now)
+    turn = open_turn(match)
+    reader = turn.asked.player
+    with writing():
+        reader.digest_at, reader.mails = 13 * 60, {"receipt": "daily"}
+        post._tell(turn.asked, "receipt", turn, {"moved": 0, "ply": 0}, now=now)
+    deadline = turn.deadline
+    settings = {"zone": "UTC", "language": "en", "entries": "none"}
+    away.change_settings(reader.id, settings, [], now=now + 20 * HOUR)
+    run_worker(now + 20 * HOUR)
+    assert open_turn(db.session.get_one(Match, match.id)).deadline == deadline
+
+
+def test_a_reply_to_news_of_a_game_is_answered_with_the_moves(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn = open_turn(match)
+    with writing():
+        post.notice(match, "back", {"name": "Dan"}, now=now)
+    run_worker(now)
+    to = turn.asked.player.address
+    news = next(parsed(m[2]) for m in mailbox.arrived if m[1] == to and b"news of" in m[2])
+    inbox.take(reply_to(news, "decline", sender=to), Envelope(str(news["Reply-To"]), to), now=now)
+    run_worker(now + HOUR)
+    assert kinds_to(turn.asked.name.lower())[-1] == "not_done"
+    assert "invitation" not in kinds_to(turn.asked.name.lower())[2:]
+
+
+def test_the_links_of_a_seat_that_was_taken_over_open_nothing(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now, policy="open")
+    bob = match.seats[1]
+    old = [Links().seat(bob), Links().invitation(bob)]
+    old += [Links().move(turn, 1) for turn in clocks.open_turns(match=match) if turn.asked is bob]
+    dan = player("dan", now=now)
+    with writing():
+        bob = db.session.get_one(Match, match.id).seats[1]
+        bob.is_free, bob.invited = True, None
+    lobby.join(match.id, dan, phrase="", now=now)
+    client = app.test_client()
+    for url in old:
+        page = client.get(url.removeprefix("https://play.example"))
+        assert "not held for you" in page.text or "belongs to another player" in page.text
+        assert Links().you(dan) not in page.text
+    new = Links().seat(db.session.get_one(Match, match.id).seats[1])
+    assert client.get(new.removeprefix("https://play.example")).status_code == 200
+
+
+def test_who_was_invited_before_can_not_answer_for_who_is_now(app, now) -> None:
+    ann = player("ann", now=now)
+    match = lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["bob"])], {}, now=now)
+    seat = match.seats[1]
+    old = Links().invitation(seat).removeprefix("https://play.example")
+    with writing():
+        seat.invited = ADDRESSES["dan"]
+    client = app.test_client()
+    for answer in ("decline", "sit"):
+        assert client.post(old, data={"answer": answer, "zone": "UTC"}).status_code == 409
+    seat = db.session.get_one(Match, match.id).seats[1]
+    assert (seat.invited, seat.player_id) == (ADDRESSES["dan"], None)
 
 
 ARF = """From: feedback@provider.example
@@ -386,6 +554,10 @@ def test_links_to_moves_can_be_ready_made_replies(app, mailbox, now) -> None:
     inbox.take(raw, Envelope(str(letter["Reply-To"])), now=now)
     run_worker(now + HOUR)
     assert [move.text for move in db.session.query(Move)] == [sorted(choices)[0]]
+
+
+def test_each_kind_that_is_not_needed_has_its_words_on_the_players_page() -> None:
+    assert set(you.MAIL_WORDS) == set(post.OPTIONAL)
 
 
 def test_settings_keep_what_is_wanted_of_each_kind(app, now) -> None:
