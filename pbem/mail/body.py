@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+from copy import copy
 from email.message import Message
 from typing import Final
 
@@ -57,7 +58,7 @@ def decoded(data: bytes, charset: str) -> str:
 
 def body(mail: Message) -> str:
     """Return the text that the mail's writer sees, cut to 64 KB and its lines to 400."""
-    plain, page = _texts(mail)
+    plain, page = texts(mail)
     text = plain if _is_text(plain) else flatten(page)
     text = re.sub(r"\r\n?", "\n", text[:BODY]).replace("\0", "")
     return "\n".join(line[:LINE] for line in text.split("\n"))
@@ -67,18 +68,18 @@ def _is_text(text: str) -> bool:
     return any(clean(line) for line in text.split("\n"))
 
 
-def _texts(part: Message) -> tuple[str, str]:
+def texts(part: Message) -> tuple[str, str]:
     """Return the plain text and the HTML of a part and of what it holds."""
     if part.get_content_maintype() == "message":
         return "", ""  # somebody else's mail, attached
     children = part.get_payload()
     if isinstance(children, list):
-        texts = [_texts(child) for child in children if isinstance(child, Message)]
+        found = [texts(child) for child in children if isinstance(child, Message)]
         if part.get_content_subtype() != "alternative":
             # A program may put a picture between two texts; either may be in HTML only.
-            return _joined(texts)
-        plain = next((plain for plain, _ in texts if _is_text(plain)), "")
-        return plain, next((page for _, page in texts if page), "")
+            return _joined(found)
+        plain = next((plain for plain, _ in found if _is_text(plain)), "")
+        return plain, next((page for _, page in found if page), "")
     if part.get_content_disposition() == "attachment" or part.get_filename():
         return "", ""
     if part.get_content_type() == "text/html":
@@ -105,8 +106,7 @@ def _content(part: Message) -> str:
 
 def _bytes(part: Message) -> bytes:
     """Return the part's bytes; what was cut off inside of base64 costs only its last bytes."""
-    payload = part.get_payload()
-    data = payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
+    data = _transported(part)
     encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     if encoding == "quoted-printable":
         return binascii.a2b_qp(data)
@@ -114,6 +114,15 @@ def _bytes(part: Message) -> bytes:
         data = data.translate(None, _NOT_BASE64)
         return binascii.a2b_base64(data[: len(data) // 4 * 4] + _padded(data[len(data) // 4 * 4 :]))
     return data
+
+
+def _transported(part: Message) -> bytes:
+    # Undecoded payloads come as text, in whatever charset is declared; a decoded one of a
+    # part that declares no encoding comes as the bytes that were sent.
+    bare = copy(part)
+    del bare["Content-Transfer-Encoding"]
+    data = bare.get_payload(decode=True)
+    return data if isinstance(data, bytes) else b""
 
 
 def _padded(rest: bytes) -> bytes:

@@ -96,6 +96,23 @@ def test_the_sender_is_the_one_address_in_from(value: str, sender: str) -> None:
     assert note.read(f"From: {value}\n\n5SW left\n".encode()).sender == sender
 
 
+@pytest.mark.parametrize(
+    ("charset", "codec"),
+    [
+        ("", "utf-8"),
+        ("; charset=utf-8", "utf-8"),
+        ("; charset=iso-8859-1", "latin-1"),
+        ("; charset=unheard-of", "utf-8"),
+        ("; charset=koi8-r", "koi8-r"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["7bit", "8bit", "quoted-printable"])
+def test_bytes_that_were_not_encoded_are_read_in_their_charset(charset, codec, encoding) -> None:
+    typed = "да" if codec == "koi8-r" else "à gauche"
+    head = f"Content-Type: text/plain{charset}\nContent-Transfer-Encoding: {encoding}\n\n"
+    assert note.read(head.encode() + typed.encode(codec)).text == typed
+
+
 def test_headers_in_raw_bytes_are_read() -> None:
     assert note.read("Subject: à toi\n\n".encode("latin-1")).subject == "à toi"
     assert note.read("Subject: à toi\n\n".encode()).subject == "à toi"
