@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine import biscuit_state
 from engine.biscuit_layout import table_layout
-from engine.biscuit_reading import meant
+from engine.biscuit_reading import meant, said
 from engine.biscuit_state import BiscuitState, HandResult, place_phrase
 from engine.biscuit_table import OUT_POINTS, RANKS, Keep, Lines, Move, Play, Ranks, drawers, gain
 from engine.decktet import Card, cards_of
@@ -31,6 +31,7 @@ from engine.game import (
     placings,
     say,
 )
+from engine.reading import Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -203,6 +204,10 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
     def parse(self, view: BiscuitView, text: str) -> Move:
         """Return the move that the text means; raises Unreadable, IllegalMove or Ambiguous."""
         return meant(self, view, text)
+
+    def said(self, text: str) -> Said:
+        """Return what the text says, whatever the position; raises Unreadable."""
+        return said(text)
 
     def scores(self, state: BiscuitState) -> Scores:
         """Return all seats' totals; partners both show their team's."""

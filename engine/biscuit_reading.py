@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from engine.biscuit_table import End, Keep, Move, Place, Play
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
 from engine.game import N_
-from engine.reading import CardWords, Items, Vocabulary, read, vocabulary
+from engine.reading import CardWords, Items, Said, Vocabulary, read, vocabulary
 
 if TYPE_CHECKING:
     from engine.biscuit import Biscuit, BiscuitView
@@ -52,10 +52,20 @@ def meant(game: Biscuit, view: BiscuitView, text: str) -> Move:
     return found[0]
 
 
+def said(text: str) -> Said:
+    """Return the card, then perhaps one that names its column, with the direction.
+
+    Raises Unreadable.
+    """
+    items: Items[End | Keep] = read(text, _WORDS)
+    if Keep() in items:
+        return Said(_kept_cards(items), frozenset({Keep()}))
+    cards, end = _parts(items)
+    return Said(tuple(cards), frozenset({end} if end else ()))
+
+
 def _kept(view: BiscuitView, items: tuple[CardWords | End | Keep, ...]) -> Keep:
-    named = [item for item in items if isinstance(item, CardWords)]
-    if len(items) - len(named) > 1 or len(named) > 1:
-        raise Unreadable
+    named = _kept_cards(items)
     if view.drawn is None:
         raise IllegalMove(N_("there is no drawn card to keep; play a card"))
     if named and not named[0].fits(view.drawn):
@@ -63,6 +73,13 @@ def _kept(view: BiscuitView, items: tuple[CardWords | End | Keep, ...]) -> Keep:
             N_("the card you drew is %(card)s; play it, or keep it"), card=view.drawn.code
         )
     return Keep()
+
+
+def _kept_cards(items: tuple[CardWords | End | Keep, ...]) -> tuple[CardWords, ...]:
+    named = tuple(item for item in items if isinstance(item, CardWords))
+    if len(items) - len(named) > 1 or len(named) > 1:
+        raise Unreadable
+    return named
 
 
 def _parts(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine import bisque_state
 from engine.bisque_layout import table_layout
-from engine.bisque_reading import meant
+from engine.bisque_reading import meant, said
 from engine.bisque_state import (
     SEATS,
     TRICKS,
@@ -44,6 +44,7 @@ from engine.game import (
     placings,
     say,
 )
+from engine.reading import Said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,6 +253,10 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def parse(self, view: BisqueView, text: str) -> Move:
         """Return the move that the text means; raises Unreadable, IllegalMove or Ambiguous."""
         return meant(self, view, text)
+
+    def said(self, text: str) -> Said:
+        """Return what the text says, whatever the position; raises Unreadable."""
+        return said(text)
 
     def public_moves(self, moves: Sequence[str]) -> tuple[str, ...]:
         """Return the moves of a running match without the objectives of the running hand."""

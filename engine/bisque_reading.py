@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from engine.bisque_state import Phase
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
 from engine.game import N_
-from engine.reading import CardWords, Items, Vocabulary, read, vocabulary
+from engine.reading import CardWords, Items, Said, Vocabulary, read, vocabulary
 
 if TYPE_CHECKING:
     from engine.bisque import Bisque, BisqueView
@@ -28,11 +28,7 @@ def meant(game: Bisque, view: BisqueView, text: str) -> Move:
 
     Raises Unreadable, IllegalMove (with a reason) or Ambiguous (with the readings).
     """
-    items: Items[Phase] = read(text, _WORDS)
-    cards = [item for item in items if isinstance(item, CardWords)]
-    verbs = {item for item in items if isinstance(item, Phase)}
-    if len(cards) != 1 or len(verbs) > 1:
-        raise Unreadable
+    cards, verbs = _parts(read(text, _WORDS))
     if view.seat not in view.to_move:
         raise NotYourTurn
     if verbs and view.phase not in verbs:
@@ -43,6 +39,20 @@ def meant(game: Bisque, view: BisqueView, text: str) -> Move:
     if len(found) > 1:
         raise Ambiguous([game.format(move) for move in found])
     return found[0]
+
+
+def said(text: str) -> Said:
+    """Return the card and perhaps what to do with it; raises Unreadable."""
+    cards, verbs = _parts(read(text, _WORDS))
+    return Said(tuple(cards), frozenset(verbs))
+
+
+def _parts(items: Items[Phase]) -> tuple[list[CardWords], set[Phase]]:
+    cards = [item for item in items if isinstance(item, CardWords)]
+    verbs = {item for item in items if isinstance(item, Phase)}
+    if len(cards) != 1 or len(verbs) > 1:
+        raise Unreadable
+    return cards, verbs
 
 
 _ASKED: Final = {

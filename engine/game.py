@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from engine.decktet import Card, Suit
 from engine.errors import BadOption, IllegalMove, NotYourTurn
+from engine.reading import Said
 
 Seat: TypeAlias = int  # 1 … n, clockwise
 OptionValue: TypeAlias = bool | int | str
@@ -303,6 +304,10 @@ class Game(ABC, Generic[State, ViewT, Move]):
 
         Raises Unreadable, IllegalMove, or Ambiguous with the readings listed.
         """
+
+    @abstractmethod
+    def said(self, text: str) -> Said:
+        """Return what people's text says of a move, whatever the position; raises Unreadable."""
 
     @abstractmethod
     def scores(self, state: State) -> Scores:

@@ -48,6 +48,28 @@ class CardWords:
 
 
 Items: TypeAlias = tuple[CardWords | Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a text says of a move, whatever the position: its cards in order, and words."""
+
+    cards: tuple[CardWords, ...]
+    words: frozenset[object] = frozenset()
+
+    def fits(self, move: Said) -> bool:
+        """Say whether this, which may leave things out, can mean a move that is told in full."""
+        return (
+            self.words <= move.words
+            and len(self.cards) <= len(move.cards)
+            and all(map(_within, self.cards, move.cards))
+        )
+
+
+def _within(some: CardWords, full: CardWords) -> bool:
+    return some.rank in (None, full.rank) and set(some.suits) <= set(full.suits)
+
+
 # A game's own words; None is for a word that says nothing and may be left out.
 Vocabulary: TypeAlias = Mapping[tuple[str, ...], Word | None]
 

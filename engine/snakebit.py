@@ -26,8 +26,9 @@ from engine.game import (
     placings,
     say,
 )
+from engine.reading import Said
 from engine.snakebit_layout import barred_title, table_layout
-from engine.snakebit_reading import meant
+from engine.snakebit_reading import meant, said
 from engine.snakebit_state import (
     CYCLE,
     LOWEST,
@@ -250,6 +251,10 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     def parse(self, view: SnakebitView, text: str) -> Move:
         """Return the move that the text means; raises Unreadable, IllegalMove or Ambiguous."""
         return meant(self, view, text)
+
+    def said(self, text: str) -> Said:
+        """Return what the text says, whatever the position; raises Unreadable."""
+        return said(text)
 
     def scores(self, state: SnakebitState) -> Scores:
         """Return all seats' totals."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from engine.decktet import Suit
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
 from engine.game import N_
-from engine.reading import CardWords, Items, Vocabulary, read, vocabulary
+from engine.reading import CardWords, Items, Said, Vocabulary, read, vocabulary
 from engine.snakebit_state import Lead
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ def meant(game: Snakebit, view: SnakebitView, text: str) -> Move:
     if len(found) > 1:
         raise Ambiguous([game.format(move) for move in found])
     return found[0]
+
+
+def said(text: str) -> Said:
+    """Return the card, then the suit that is named with it; raises Unreadable."""
+    card, suit = _parts(read(text, _WORDS))
+    return Said((card, CardWords(suits=(suit,))) if suit else (card,))
 
 
 def _parts(items: Items[_Word]) -> tuple[CardWords, Suit | None]:

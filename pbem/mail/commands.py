@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -32,6 +32,8 @@ class Command:
 
 
 Commands: TypeAlias = Callable[[str], Command | None]
+# Returns the move, in notation, that a text means; raises Unreadable and IllegalMove.
+Meant: TypeAlias = Callable[[str], str]
 
 
 # A card's code: with its digit, or with letters only.
@@ -74,7 +76,14 @@ def turn_commands(game: Game[Any, Any, Any], view: View) -> Commands:
 
     The reader raises Ambiguous, and IllegalMove for a move that is none now.
     """
-    moves = game.moves(view)
+    return list_commands(
+        [game.format(move) for move in game.moves(view)],
+        lambda text: game.format(game.parse(view, text)),
+    )
+
+
+def list_commands(moves: Sequence[str], meant: Meant) -> Commands:
+    """Return what reads a line as one of the listed moves, by its number or by ``meant``."""
 
     def command(line: str) -> Command | None:
         text = _plain(line)
@@ -83,23 +92,23 @@ def turn_commands(game: Game[Any, Any, Any], view: View) -> Commands:
         if nth is not None:
             if not 1 <= nth <= len(moves):
                 raise NoSuchNumber
-            return Command(game.format(moves[nth - 1]), is_weak(line))
+            return Command(moves[nth - 1], is_weak(line))
         # Our own lines glue a sign to every code, so nothing with signs is a move.
         if not text or _SIGNS.search(text):
             return None
-        return _parsed(game, view, text, weak=is_weak(line))
+        return _parsed(text, meant, weak=is_weak(line))
 
     return command
 
 
-def _parsed(game: Game[Any, Any, Any], view: View, text: str, *, weak: bool) -> Command | None:
+def _parsed(text: str, meant: Meant, *, weak: bool) -> Command | None:
     try:
-        return Command(game.format(game.parse(view, text)), weak)
+        return Command(meant(text), weak)
     except Unreadable:
         without_verb = _VERB.sub("", text)
         if without_verb == text:
             return None
-        return _parsed(game, view, without_verb, weak=weak)
+        return _parsed(without_verb, meant, weak=weak)
 
 
 def _plain(line: str) -> str:
