@@ -109,7 +109,8 @@ def _by_words(sender: str, subject: str, text: str) -> str | None:
         return "a robot's address"
     if _SUBJECT.match(subject.strip()):
         return "the subject of an automatic answer"
-    first = next((line.strip() for line in text.split("\n") if line.strip()), "")
-    if _REACTION.match(first) or _REACTION.match(subject):
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    # The sign itself may stand above the words.
+    if any(_REACTION.match(words) for words in (subject, *lines[:2])):
         return "a reaction"
     return None

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 LINE: Final = 400  # characters of a line that are looked at
 
-# Zero-width and bidi marks, soft hyphens and what makes a sign an emoji or not.
+# Zero-width and bidi marks, soft hyphens and what makes a sign an emoji or a keycap.
 _INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    "[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20e3\ufe00-\ufe0f\ufeff]"
 )
 _FULL_WIDTH: Final = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
 _STRAIGHT: Final = str.maketrans(
@@ -22,7 +22,7 @@ _STRAIGHT: Final = str.maketrans(
 _LIST_MARK: Final = re.compile(r"\s*(?:[-–—•·◦‣▪●○+]\s+)+")
 
 _QUOTED: Final = re.compile(r"\s{0,3}(?:[A-Za-z]{0,3}[>＞]|[|┃│](?:\s|$))")
-_SIGNATURE: Final = re.compile(r"(?:--|—)\s*$")
+_SIGNATURE: Final = re.compile(r"(?:--|—)\s*$|-----BEGIN PGP SIGNATURE-----")
 
 _ADDRESS: Final = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{2}")
 _DATE: Final = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\d年|\d년")
@@ -46,7 +46,9 @@ _OPENING: Final = re.compile(
     r"sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim)\b|\d{1,4}[./年-]",
     re.IGNORECASE,
 )
-_DIVIDER: Final = re.compile(r"\s*(?:-{3,}\s?[^-].{1,80}?-{3,}|_{8,}\s*$|-{8,}\s*$|={8,}\s*$)")
+_DIVIDER: Final = re.compile(
+    r"(?!-----BEGIN PGP)\s*(?:-{3,}\s?[^-].{1,80}?-{3,}|_{8,}\s*$|-{8,}\s*$|={8,}\s*$)"
+)
 _LABEL: Final = re.compile(r"[\s*_]*[^\W\d_][^:：]{0,25}[:：]")
 _FROM: Final = re.compile(
     r"[\s*_]*(?:from|de|von|da|van|från|fra|lähettäjä|od|от|от кого|від|kimden|gönderen|feladó|"
@@ -57,7 +59,7 @@ _FROM: Final = re.compile(
 _BANNER: Final = re.compile(
     r"\W*(?:caution|warning|external|attention|achtung|vorsicht|you don'?t often get|"
     r"some people who received this)\b.{0,80}(?:mail|external|sender|message|outside|extern)|"
-    r"\W*\[?external\]?\W*$",
+    r"\W*\[?external\]?\W*$|-----BEGIN PGP SIGNED MESSAGE-----",
     re.IGNORECASE,
 )
 
@@ -80,7 +82,7 @@ def is_signature(line: str) -> bool:
 
 
 def is_banner(line: str) -> bool:
-    """Return whether a gateway put the line above the text, to warn of strangers."""
+    """Return whether a program put the line above the text, such as a warning of strangers."""
     return _BANNER.match(line[:LINE]) is not None
 
 

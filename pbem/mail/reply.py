@@ -29,7 +29,7 @@ from pbem.mail.lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
     "Command",
@@ -73,7 +73,7 @@ def read(text: str, *, sent: str | None, command: Commands) -> Reply:
     reply header; what lies below is looked at only if nothing in zone 1 is a command.
     """
     lines = [line[:LINE] for line in text.splitlines()]
-    own = tuple(_own_lines(lines, Letter(sent)))
+    own = _own_lines(lines, Letter(sent))
     say = "\n".join(line.text for line in own if line.said).strip() or None
     typed = [line for line in own if not line.said]
     top = _read_zone([line for line in typed if not line.below], command)
@@ -91,9 +91,10 @@ class _Line:
     said: bool
 
 
-def _own_lines(lines: Sequence[str], letter: Letter) -> Iterator[_Line]:
-    """Yield the lines that are neither quoted, nor ours, nor headers, nor a signature."""
-    below = saying = signed = seen = banner = False
+def _own_lines(lines: Sequence[str], letter: Letter) -> list[_Line]:
+    """Return the lines that are neither quoted, nor ours, nor headers, nor a signature."""
+    found: list[_Line] = []
+    below = saying = signed = seen = banner = known = False
     headers, fresh, at = 0, True, 0
     while at < len(lines):
         line, here = lines[at], at
@@ -101,7 +102,7 @@ def _own_lines(lines: Sequence[str], letter: Letter) -> Iterator[_Line]:
         if not line.strip() or not clean(line):
             banner = False
             if saying:
-                yield _Line("", below, first=False, said=True)
+                found.append(_Line("", below, first=False, said=True))
             continue
         if not seen and (banner or is_banner(line) or (here and is_divider(line) and not headers)):
             banner = not is_divider(line)
@@ -110,12 +111,13 @@ def _own_lines(lines: Sequence[str], letter: Letter) -> Iterator[_Line]:
         spoken = _SAY.match(line)
         header = 0 if spoken else header_lines(lines, here)
         if is_quoted(line) or (_is_ours(line, letter, first=first) and not spoken):
-            below, saying, signed, fresh = True, False, False, True
+            below, saying, signed, fresh, known = True, False, False, True, True
         elif header:
             # A second header inside the mail stands over an older one: a move in it is old.
             headers += fresh
             if headers > 1:
-                return
+                # With nothing of ours under the first, that one stands over another's mail.
+                return found if known else [line for line in found if not line.below]
             below, saying, signed, fresh = True, False, False, False
             at = here + header
         elif is_signature(line):
@@ -123,7 +125,9 @@ def _own_lines(lines: Sequence[str], letter: Letter) -> Iterator[_Line]:
         elif not signed:
             fresh = True
             saying = saying or spoken is not None
-            yield _Line(line[spoken.end() :] if spoken else line, below, first, saying)
+            text = line[spoken.end() :] if spoken else line
+            found.append(_Line(text, below, first, saying))
+    return found
 
 
 def _is_ours(line: str, letter: Letter, *, first: bool) -> bool:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from pathlib import Path
 
@@ -9,44 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import Ambiguous, IllegalMove
 from pbem.mail import note, reply
 from pbem.mail.flatten import flatten
-from pbem.mail.reply import Command, NoSuchNumber, Reply, clean, is_weak
+from pbem.mail.listed import listed_commands
+from pbem.mail.reply import Command, Reply, clean
 
 MAILS = Path(__file__).parents[1] / "mails"
 LETTER = (MAILS / "letter.txt").read_text()
 SENT = LETTER + "\n" + flatten((MAILS / "letter.html").read_text())
 
 MOVES = ("5SW left", "5SW right", "6LK left", "9MS up 9WY", "2MK right")
-WORDS = {"gauche": "left", "droite": "right"}
-
-
-def command(line: str) -> Command | None:
-    """Read a line as the moves of the letter's list; the game itself is not needed here."""
-    text = " ".join(WORDS.get(word, word) for word in clean(line).removeprefix("le ").split())
-    number = re.fullmatch(r"(play |move |#)?[(\[]?([0-9]+|three|trois|nine)[)\]]?( please)?", text)
-    if number:
-        nth = {"three": 3, "trois": 3, "nine": 9}.get(number[2]) or int(number[2])
-        if nth > len(MOVES):
-            raise NoSuchNumber
-        return Command(MOVES[nth - 1], is_weak(line))
-    if text in ("market", "the market"):
-        return Command("6LK left", weak=True)
-    if text == "keep":
-        raise IllegalMove("there is no drawn card to keep")
-    found = re.fullmatch(
-        r"(left |right )?([2-9][mswlyk]{2})( left| right| up [2-9][a-z]{2})?", text
-    )
-    if not found:
-        return None
-    played = f"{found[2]}{found[3] or ' ' + (found[1] or '')}".strip()
-    meant = [move for move in MOVES if move.lower().startswith(played)]
-    if not meant:
-        raise IllegalMove(f"{found[2].upper()} is not in your hand")
-    if len(meant) > 1:
-        raise Ambiguous(meant)
-    return Command(meant[0], weak=False)
+command = listed_commands(MOVES)
 
 
 def understood(text: str, sent: str | None = SENT) -> Reply:
@@ -60,7 +32,7 @@ def expected() -> list[dict]:
 
 def test_every_mail_of_the_collection_is_expected() -> None:
     assert {row["mail"] for row in expected()} == {path.stem for path in MAILS.glob("*.eml")}
-    assert len(expected()) >= 60
+    assert len(expected()) >= 250
 
 
 @pytest.mark.parametrize("row", expected(), ids=lambda row: row["mail"])
@@ -221,6 +193,14 @@ def test_a_line_is_cleaned_of_decoration_only(line: str, cleaned: str) -> None:
     assert clean(line) == cleaned
 
 
+def test_a_move_in_a_mail_of_somebody_else_is_not_the_senders() -> None:
+    bob = "-----Original Message-----\nFrom: Bob <bob@players.example>\nSent: today\n\n5SW left\n\n"
+    ours = f"-----Original Message-----\nFrom: Biscuit <g@play.example>\nSent: today\n\n{LETTER}"
+    assert understood(f"See what Bob says.\n\n{bob}{ours}").unreadable == "See what Bob says."
+    assert understood(f"6LK left\n\n{bob}{ours}").commands == ("6LK left",)
+    assert understood(f"Bob's:\n\n{ours}\n9MS above 9WY\n\n{bob}").commands == ("9MS up 9WY",)
+
+
 def test_lines_for_two_questions_are_two_commands() -> None:
     def pot_and_lead(line: str) -> Command | None:
         verb, _, card = clean(line).partition(" ")
@@ -239,7 +219,7 @@ def refusals(read: Reply) -> list[tuple[str, str]]:
 def test_a_move_that_is_not_legal_yet_waits_for_the_command_above_it() -> None:
     read = understood("5SW left\n7SK right\n")
     assert read.commands == ("5SW left",)
-    assert refusals(read) == [("7SK right", "7SK is not in your hand")]
+    assert refusals(read) == [("7SK right", "it is not in the list of moves")]
     assert read.then == ("7SK right",)
 
 
@@ -250,7 +230,7 @@ def test_a_number_out_of_the_list_never_waits_for_another_list() -> None:
 def test_an_illegal_move_at_the_top_is_not_replaced_by_one_below() -> None:
     read = understood("7SK left\n\n> quoted\n5SW left\n")
     assert read.commands == ()
-    assert refusals(read) == [("7SK left", "7SK is not in your hand")]
+    assert refusals(read) == [("7SK left", "it is not in the list of moves")]
 
 
 def test_say_runs_over_lines_that_look_like_moves() -> None:
