@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 
 from pbem import config, words
 from pbem.ext import babel, db, migrate, prepare_sqlite, settings
+from pbem.mail.parser import Parser
 from pbem.mail.smtp import Postman
 from pbem.models import Player
 from pbem.samples import Shelf
@@ -52,6 +53,7 @@ def build(given: Settings | None) -> Flask:
     app.extensions["pbem.settings"] = found
     app.extensions["pbem.tokens"] = Tokens(found.secret_keys)
     app.extensions["pbem.postman"] = Postman(app, timeout=found.smtp_timeout)
+    app.extensions["pbem.parser"] = Parser()
     app.extensions["pbem.samples"] = Shelf(build, found)
     _add_database(app)
     _add_words(app)

@@ -20,6 +20,7 @@ from pbem.errors import PbemError
 from pbem.ext import db, settings, writing
 from pbem.mail import inbox, outbox
 from pbem.mail.listener import Listener
+from pbem.mail.parser import Parser
 from pbem.models import (
     Beat,
     Letter,
@@ -198,6 +199,7 @@ class Worker:
 
     def __init__(self, app: Flask) -> None:
         """Prepare, but start nothing."""
+        self._parser: Parser = app.extensions["pbem.parser"]
         self._scheduler = scheduler(app)
         with app.app_context():
             self._listener = Listener(app) if settings().listen_protocol != "none" else None
@@ -213,6 +215,7 @@ class Worker:
         if self._listener is not None:
             self._listener.stop()
         self._scheduler.shutdown(wait=True)
+        self._parser.close()
 
 
 def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mail_host import MailHost
 
     from pbem.mail.listener import Listener
+    from pbem.mail.parser import Parser
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 KEYS = ("ab" * 32,)
@@ -71,8 +72,20 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("postgres")
 
 
+@pytest.fixture(scope="session")
+def parser() -> Iterator[Parser]:
+    """The process that reads mail, started once for all tests that need it."""
+    from pbem.mail.parser import Parser
+
+    found = Parser()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def app(database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path) -> Iterator[Flask]:
+def app(
+    database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path, parser: Parser
+) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
     from flask_migrate import upgrade
 
@@ -94,6 +107,7 @@ def app(database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path)
         )
     )
     found.test_client_class = KnownDevice
+    found.extensions["pbem.parser"] = parser
     with found.app_context():
         # Migrations take longer than most tests, so a database is made once and then kept empty.
         if database_url.startswith("sqlite"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from flask import current_app
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
@@ -20,7 +21,8 @@ from pbem import away, lobby, play, post, suppression
 from pbem.errors import PbemError
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
-from pbem.mail import bounce, letters, note, reply
+from pbem.mail import letters, note, reply
+from pbem.mail.parser import Parser, Reading
 from pbem.models import Letter, Note, Player, Seat, Turn, Why
 from pbem.table import load
 from pbem.tokens import Named
@@ -105,14 +107,16 @@ def _read_one(note_id: int, *, now: datetime) -> None:
 
 def _read(note_id: int, *, now: datetime) -> None:
     row = db.session.get_one(Note, note_id)
+    parser: Parser = current_app.extensions["pbem.parser"]
     try:
-        facts = note.read(row.raw)
+        reading = parser.read(row.raw, return_path=row.return_path)
     except note.Unparseable as error:
         _finish(note_id, "unparseable", str(error), now=now)
         return
+    facts = reading.facts
     automatic = facts.automatic or ("null return path" if row.return_path == "<>" else None)
     if automatic is not None:
-        _take_automatic(note_id, row, facts, automatic, now=now)
+        _take_automatic(note_id, row, reading, automatic, now=now)
         return
     named = _named([row.recipient, *facts.recipients])
     if named is None:
@@ -129,11 +133,10 @@ def _read(note_id: int, *, now: datetime) -> None:
 
 
 def _take_automatic(
-    note_id: int, row: Note, facts: note.Facts, automatic: str, *, now: datetime
+    note_id: int, row: Note, reading: Reading, automatic: str, *, now: datetime
 ) -> None:
     """Close a mail that no person wrote, silently: a bounce, a complaint, an absence note."""
-    complained = bounce.complaint(row.raw)
-    returned = bounce.read(row.raw)
+    facts, returned, complained = reading.facts, reading.bounce, reading.complaint
     named = _named([row.recipient, *facts.recipients], letters_too=True)
     with writing():
         if returned is not None:

@@ -17,6 +17,7 @@ from flask import (
     url_for,
 )
 from sqlalchemy import select
+from sqlalchemy.orm import defer
 from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
@@ -25,12 +26,13 @@ from pbem import agreements
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
 from pbem.mail.plain import wish
-from pbem.models import Letter, LetterState, Match, Player, Proposal, Status
+from pbem.models import Letter, LetterState, Match, Note, Player, Proposal, Status
 from pbem.waiting import Waiting, waiting
 from pbem.web.errors import in_words
 from pbem.web.security import check_form, keep_private, the_host
 
 GIVEN_UP_WITHIN: Final = timedelta(days=7)
+MOST_UNREAD: Final = 20  # a flood of bad mail need not fill the page
 STUCK_AFTER: Final = timedelta(minutes=15)  # a letter that is due for longer than this
 ACTS: Final = (*agreements.OPENERS, "end")
 
@@ -123,6 +125,19 @@ def stuck(*, now: datetime) -> Sequence[Letter]:
     ).all()
 
 
+def unread(*, now: datetime) -> Sequence[Note]:
+    """Return the mails of the last days that could not be read, the newest first."""
+    return db.session.scalars(
+        select(Note)
+        .where(
+            Note.verdict.in_(("unparseable", "failed")), Note.received_at > now - GIVEN_UP_WITHIN
+        )
+        .order_by(Note.id.desc())
+        .limit(MOST_UNREAD)
+        .options(defer(Note.raw))
+    ).all()
+
+
 def _running(match: Match, now: datetime, zone: str) -> Running:
     waits = waiting(match, now=now, zone=zone)
     asked = {one.seat.id for one in waits}  # of these it is told already why they wait
@@ -177,5 +192,6 @@ def _page(host: Player, problem: str, status: int, *, code: str = "") -> Respons
         unreachable=unreachable(),
         given_up=given_up(now=now),
         stuck=stuck(now=now),
+        unread=unread(now=now),
     )
     return make_response(page, status)

@@ -17,6 +17,7 @@ from sqlalchemy import func, select
 from pbem import agreements, lobby
 from pbem.commands import matches
 from pbem.ext import db, settings, writing
+from pbem.mail import inbox
 from pbem.models import Letter, LetterState, Match, Player, Proposal, Turn
 from pbem.table import load
 
@@ -173,6 +174,19 @@ def test_players_whom_no_mail_reaches_are_told_with_their_address(host, now) -> 
 
 def unescaped(page) -> str:
     return words(page).replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_mail_that_could_not_be_read_is_told_without_its_words(host, now) -> None:
+    assert "could not be read" not in words(host.get("/host"))
+    for text, at in ((b"a secret", now - DAY), (b"(" * 70_000, now - 2 * DAY), (b"\0(", now)):
+        raw = b"From: " + text + b"\r\n\r\nmy cards\r\n"
+        inbox.take(raw, inbox.Envelope("g+aaaa@play.example", "x@y.example"), now=at)
+    inbox.take(b"X: " + b"(" * 9_000 + b"\n\n", inbox.Envelope("g+a@b", "x@y"), now=now - 8 * DAY)
+    inbox.read_all(now=now)
+    _, told = words(host.get("/host")).split("Mail of the last week that could not be read")
+    assert re.findall("unparseable , [^:]*:[^:]*: the headers of this mail have more", told)
+    assert told.count("unparseable") == 1
+    assert "my cards" not in told
 
 
 def test_letters_that_failed_or_are_stuck_are_told_and_old_ones_are_not(host, match, now) -> None:
