@@ -50,6 +50,12 @@ class Settings:
     listen_protocol: str = "smtp"
     listen_host: str = "127.0.0.1"
     listen_port: int = 8025
+    imap_host: str = ""  # empty: no mailbox is read
+    imap_port: int = 993
+    imap_security: str = "tls"
+    imap_username: str = ""
+    imap_password: str = field(default="", repr=False)
+    imap_folder: str = "INBOX"
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
     invitations_a_day: int = 30  # by one player
@@ -224,6 +230,11 @@ def _keys(value: tuple[str, ...]) -> None:
             )
 
 
+def _folder(value: str) -> None:
+    if not value:
+        raise ValueError("a mailbox has no folder without a name; write it as INBOX")
+
+
 def _sender(value: str) -> None:
     if value:
         _addresses((value,))
@@ -241,6 +252,9 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "invitations_a_day": _count,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
+    "imap_port": _port,
+    "imap_security": _one_of(*_SECURITIES),
+    "imap_folder": _folder,
     "language": _one_of(*LANGUAGES),
     "zone": _zone,
     "separator": _one_of("+", "-", "="),

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from pbem import away, clocks, deadlines, lobby, play, post
 from pbem.errors import PbemError
 from pbem.ext import db, settings, writing
-from pbem.mail import inbox, outbox
+from pbem.mail import imap, inbox, outbox
 from pbem.mail.listener import Listener
 from pbem.mail.parser import Parser
 from pbem.models import (
@@ -117,7 +117,8 @@ def time_out(now: datetime) -> None:
     )
     for turn_id in db.session.scalars(due).all():
         # A reply counts by the time it reached us, so mail that waits is read first.
-        if _mail_waits(db.session.get_one(Turn, turn_id).deadline + deadlines.GRACE):
+        last = db.session.get_one(Turn, turn_id).deadline + deadlines.GRACE
+        if _mail_waits(last) or imap.is_awaited(last, now=now):
             _log.info("turn %s: mail from before its limit is still unread", turn_id)
             continue
         if play.time_out(turn_id, now=now):
@@ -195,7 +196,7 @@ def scheduler(app: Flask) -> BackgroundScheduler:
 
 
 class Worker:
-    """The jobs and the listener for mail, started and stopped together."""
+    """The jobs, and the ways in for mail that a worker keeps, started and stopped together."""
 
     def __init__(self, app: Flask) -> None:
         """Prepare, but start nothing."""
@@ -203,17 +204,22 @@ class Worker:
         self._scheduler = scheduler(app)
         with app.app_context():
             self._listener = Listener(app) if settings().listen_protocol != "none" else None
+            self._watcher = imap.Watcher(app) if settings().imap_host else None
 
     def start(self) -> None:
         """Start; raises OSError where the listener's port is in use."""
         if self._listener is not None:
             self._listener.start()
+        if self._watcher is not None:
+            self._watcher.start()
         self._scheduler.start()
 
     def stop(self) -> None:
         """Stop after the jobs in hand are done."""
         if self._listener is not None:
             self._listener.stop()
+        if self._watcher is not None:
+            self._watcher.stop()
         self._scheduler.shutdown(wait=True)
         self._parser.close()
 

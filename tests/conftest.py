@@ -43,6 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "test_every_step",
         "test_many_workers",
         "test_real_relay",
+        "test_mailbox",
     )
     items.sort(key=lambda item: not item.path.stem.startswith(slow))
 

@@ -117,7 +117,9 @@ base_dir = {folder}/run
 state_dir = {folder}/state
 log_path = {folder}/log/dovecot.log
 listen = 127.0.0.1
-ssl = no
+ssl = yes
+ssl_cert = <{folder}/tls/host.pem
+ssl_key = <{folder}/tls/host.key
 disable_plaintext_auth = no
 auth_mechanisms = plain login
 auth_failure_delay = 0
@@ -145,7 +147,8 @@ service imap-login {{
     port = {imap}
   }}
   inet_listener imaps {{
-    port = 0
+    port = {imaps}
+    ssl = yes
   }}
 }}
 service lmtp {{
@@ -185,6 +188,7 @@ class MailHost:
     starttls: int = field(default_factory=free_port)
     tls: int = field(default_factory=free_port)
     imap: int = field(default_factory=free_port)
+    imaps: int = field(default_factory=free_port)
     lmtp: int = field(default_factory=free_port)
     transports: dict[str, str] = field(default_factory=dict)
     _begins: int = 0
@@ -287,6 +291,21 @@ class MailHost:
         """Start Dovecot and wait until it takes mail and shows it."""
         _run("dovecot", "-c", str(self.folder / "dovecot.conf"), log=self.folder / "log" / "start")
         _wait_for(lambda: _greets(self.lmtp) and _greets(self.imap), "Dovecot")
+
+    @contextmanager
+    def mailboxes_down(self) -> Iterator[None]:
+        """Stop Dovecot for the time of a block; mail to it waits in Postfix's queue."""
+        _end(self.folder / _DOVECOT_PID)
+        (self.folder / _DOVECOT_PID).unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            self.start_mailboxes()
+
+    def hang_up(self, address: str) -> None:
+        """Cut the lines of whoever has a mailbox open."""
+        config = str(self.folder / "dovecot.conf")
+        _run("doveadm", "-c", config, "kick", address, log=self.folder / "log" / "start")
 
     def stop(self) -> None:
         """Stop both, whatever state they are in."""

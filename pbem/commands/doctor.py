@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import imaplib
 import smtplib
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from flask import current_app
+from imap_tools.errors import ImapToolsError
 from sqlalchemy import select
 
 from pbem.commands import CannotRun
 from pbem.commands.setup import application, database_version
 from pbem.ext import db, settings
+from pbem.mail import imap
 from pbem.models import Letter, LetterState
 
 if TYPE_CHECKING:
@@ -69,13 +72,26 @@ def listener_answers() -> str:
     """Check that a worker listens for mail, where one should."""
     site = settings()
     if site.listen_protocol == "none":
-        return "no listener is wanted; mail comes in by `pbem inbox`"
+        return "no listener is wanted; mail comes in another way"
     where = f"{site.listen_host}:{site.listen_port}"
     try:
         with socket.create_connection((site.listen_host, site.listen_port), timeout=5):
             return f"a worker listens for mail on {where}"
     except OSError as error:
         raise CannotRun(f"nobody listens for mail on {where}; start `pbem worker`") from error
+
+
+def mailbox_answers() -> str:
+    """Check that the mailbox can be opened, where one is read."""
+    site = settings()
+    if not site.imap_host:
+        return "no mailbox is read"
+    where = f"{site.imap_folder} of {site.imap_username} at {site.imap_host}:{site.imap_port}"
+    try:
+        imap.opened().line.client.shutdown()
+    except (ImapToolsError, imaplib.IMAP4.error, OSError) as error:
+        raise CannotRun(f"{where} can't be opened ({error}); look at the imap_ settings") from error
+    return f"the mailbox opens: {where}"
 
 
 def letters_arrive() -> str:
@@ -96,6 +112,7 @@ CHECKS: tuple[Callable[[], str], ...] = (
     host_is_named,
     relay_answers,
     listener_answers,
+    mailbox_answers,
     database_answers,
     letters_arrive,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pbem.models.mail import Beat, Letter, LetterState, Note, Reminder, Suppression, Why
+from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
 from pbem.models.match import Match, Move, Policy, Proposal, Seat, Status, Turn
 from pbem.models.player import Absence, Entries, Player, Wanted
 
@@ -12,6 +12,7 @@ __all__ = [
     "Entries",
     "Letter",
     "LetterState",
+    "Mailbox",
     "Match",
     "Move",
     "Note",

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from pbem.models.base import Id, Instant, Model
@@ -107,6 +107,19 @@ class Note(Model):
     verdict: Mapped[str | None] = mapped_column(String(16))
     reason: Mapped[str | None] = mapped_column(String(500))
     turn_id: Mapped[int | None] = mapped_column(ForeignKey("turn.id"))
+
+
+class Mailbox(Model):
+    """How far a folder of a mailbox is read: by UID, which counts only with its validity.
+
+    ``polled_at`` is when it was last looked into with success.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    folder: Mapped[str] = mapped_column(String(500), unique=True)
+    uid_validity: Mapped[int] = mapped_column(BigInteger)
+    last_uid: Mapped[int] = mapped_column(BigInteger)
+    polled_at: Mapped[datetime] = mapped_column(Instant)
 
 
 class Reminder(Model):

@@ -39,6 +39,9 @@ def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
         ("PBEM_SECRET_KEYS", "secret", "secret_keys: a key is 64 or more digits"),
         ("PBEM_ZONE", "Mars/Base", "zone: 'Mars/Base' is not a time zone"),
         ("PBEM_SMTP_SECURITY", "ssl", "write one of none, starttls, tls"),
+        ("PBEM_IMAP_PORT", "0", "imap_port: 0 is not a port"),
+        ("PBEM_IMAP_SECURITY", "ssl", "write one of none, starttls, tls"),
+        ("PBEM_IMAP_FOLDER", "", "imap_folder: a mailbox has no folder without a name"),
         ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
     ],
 )

@@ -1,0 +1,63 @@
+"""A turn letter that somebody got, the reply to it, and what became of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from email.message import EmailMessage
+
+from cast import ADDRESSES, open_turn, reply_to, run_worker, running_match
+from mail_server import Mailbox
+from sqlalchemy import func, select
+
+from pbem import play, telling
+from pbem.ext import db
+from pbem.models import Match, Move, Note
+from pbem.table import load
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked for a move, the letter that asks, and how many moves there were before."""
+
+    name: str
+    letter: EmailMessage
+    before: int
+    now: datetime
+
+    @property
+    def sender(self) -> str:
+        return ADDRESSES[self.name]
+
+    @property
+    def address(self) -> str:
+        """Where replies go."""
+        return str(self.letter["Reply-To"])
+
+    def reply(self, text: str = "1", *, message_id: str = "<reply@players.example>") -> bytes:
+        return reply_to(self.letter, text, sender=self.sender, message_id=message_id)
+
+    def moves(self) -> int:
+        """Let the worker read all that came, and count the moves since the letter."""
+        db.session.rollback()
+        run_worker(self.now)
+        return (db.session.scalar(select(func.count(Move.id))) or 0) - self.before
+
+
+def asked(mailbox: Mailbox, now: datetime) -> Asked:
+    """Return a turn that leaves a choice, with its letter as it arrived."""
+    match = running_match(["ann", "bob"], now=now)
+    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
+        turn = open_turn(match)
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        match = db.session.get_one(Match, match.id)
+    run_worker(now)
+    name = "ann" if open_turn(match).seat == 1 else "bob"
+    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
+    return Asked(name, letter, match.ply, now)
+
+
+def notes() -> list[Note]:
+    """Return the mails that were taken, as other threads have stored them."""
+    db.session.rollback()
+    return list(db.session.scalars(select(Note).order_by(Note.id)))
