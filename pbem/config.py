@@ -47,6 +47,7 @@ class Settings:
     smtp_username: str = ""
     smtp_password: str = ""
     smtp_timeout: int = 30
+    authserv_id: str = ""  # empty: Authentication-Results are not looked at
     listen_protocol: str = "smtp"
     listen_host: str = "127.0.0.1"
     listen_port: int = 8025
@@ -216,6 +217,11 @@ def _domain(value: str) -> None:
         raise ValueError(f"{value!r} is not a host name; write it as play.example.org")
 
 
+def _authserv_id(value: str) -> None:
+    if set(value) & set(" \t\n;"):
+        raise ValueError(f"{value!r} is not such a name; write it as mx.example.org")
+
+
 def _addresses(value: tuple[str, ...]) -> None:
     for address in value:
         if address.count("@") != 1:
@@ -245,6 +251,7 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "database_url": _database,
     "mail_domain": _domain,
     "mail_from": _sender,
+    "authserv_id": _authserv_id,
     "host_addresses": _addresses,
     "smtp_port": _port,
     "listen_port": _port,

@@ -56,6 +56,10 @@ class Links:
         player_id = seat.player_id or 0
         return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id, player_id)}"
 
+    def confirm(self, letter: Letter) -> str:
+        """Return the link to the button that plays the move which a letter asks about."""
+        return f"{self._base}/h/{self._tokens.link('confirm', letter.id)}"
+
     def stop(self, letter: Letter) -> str:
         """Return the link by which whoever got a letter wants no more of them, or all again."""
         return f"{self._base}/u/{self._tokens.link('stop', letter.id)}"
@@ -95,8 +99,9 @@ def whose(address: str | None) -> int:
 def token_in(address: str) -> str | None:
     """Return the token of one of our reply or envelope addresses, or None."""
     site = settings()
-    local, _, domain = address.strip().strip("<>").lower().rpartition("@")
+    local, _, domain = address.strip().strip("<>.").lower().rpartition("@")
     name, separator, token = local.partition(site.separator)
     if domain != site.mail_domain.lower() or not separator:
         return None
-    return token if name in (site.reply_local, site.bounce_local) else None
+    # Some programs glue the dots of a sentence on.
+    return token.strip(".") if name in (site.reply_local, site.bounce_local) else None

@@ -68,10 +68,18 @@ def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
 def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
     """Tell a player why their mail was not done, with the moves again.
 
-    ``about`` holds ``why`` (illegal, ambiguous, unreadable or stranger) and may hold the
+    ``about`` holds ``why`` (illegal, ambiguous, unreadable, stranger or unproven) and may hold the
     ``line`` that was read, the ``reason`` (a pattern) with its ``fields``, the ``readings``.
     """
     _tell(seat, "not_done", turn, about, now=now)
+
+
+def confirm(turn: Turn, seat: Seat, move: str, doubt: str, *, now: datetime) -> None:
+    """Ask a player whether a mail was theirs; nothing is played until they say so.
+
+    ``move`` is what it asks for, in canonical text; ``doubt`` is stranger or unproven.
+    """
+    _tell(seat, "confirm", turn, {"move": move, "why": doubt}, now=now)
 
 
 def reminder(turn: Turn, seat: Seat, *, now: datetime) -> None:

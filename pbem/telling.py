@@ -79,6 +79,10 @@ class Telling:
         found = [choice for holding in self.holdings for choice in holding.choices]
         return tuple(sorted([*found, *self.others], key=lambda choice: choice.n))
 
+    def choice(self, text: str) -> Choice:
+        """Return the legal move of this canonical text."""
+        return next(choice for choice in self.choices if choice.text == text)
+
     @property
     def is_for_hand(self) -> bool:
         """Return whether a card of the hand is asked for; else it only lies beside."""

@@ -17,7 +17,7 @@ from pbem.mail.plain import Content
 from pbem.models import Entries, Letter, Match, Turn
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Choice, Telling, last_own, tell
+from pbem.telling import Choice, Telling, choice_words, last_own, tell
 from pbem.tokens import Named
 from pbem.waiting import terms
 
@@ -48,6 +48,26 @@ def not_done(letter: Letter, table: Table) -> Content:
     content = _asking(letter, table)
     content.values["why"] = _why(letter.about)
     return content
+
+
+def confirm(letter: Letter, table: Table) -> Content:
+    """Return the move that a mail of doubtful origin asks for, with the link that plays it."""
+    turn, links = letter.turn, Links()
+    assert turn is not None, "it is about a turn"
+    telling, seat = tell(table, turn.seat), table.seat(turn.seat)
+    values = {
+        "match": table.match,
+        "title": table.game.title,
+        "others": plain.others(seat),
+        "name": seat.name,
+        "nth": turn.ply + 1,
+        "line": _doubt(letter.about["why"]),
+        "move": choice_words(telling.choice(letter.about["move"])),
+        "confirm_url": links.confirm(letter),
+        "seat_url": links.seat(seat),
+        "history_url": links.match(table.match),
+    }
+    return Content(values, {}, (Named.TURN, turn.id))
 
 
 def stands(letter: Letter, table: Table) -> Content:
@@ -140,6 +160,7 @@ AT_TABLE: Final[dict[str, Callable[[Letter, Table], Content]]] = {
         your_turn,
         reminder,
         not_done,
+        confirm,
         receipt,
         stands,
         house_played,
@@ -191,9 +212,25 @@ def _why(about: dict[str, Any]) -> str:
                 "A mail about your seat came from another address than yours. Nothing was"
                 " played; if it was you, move by a link below."
             )
+        case "unproven":
+            return gettext(
+                "A mail about your seat came in your name, but it may be forged. Nothing was"
+                " played; if it was you, move by a link below."
+            )
     if about.get("line"):
         return gettext("No move was found in your mail; it began %(line)s.", line=line)
     return gettext("No move was found in your mail.")
+
+
+def _doubt(why: str) -> str:
+    """Return in words why a mail may not be the player's."""
+    if why == "stranger":
+        return gettext(
+            "A mail about your seat came from another address than yours. It asks for this move:"
+        )
+    return gettext(
+        "A mail about your seat came in your name, but it may be forged. It asks for this move:"
+    )
 
 
 def _quoted(words: str) -> str:

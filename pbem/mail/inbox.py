@@ -21,16 +21,21 @@ from pbem import away, lobby, play, post, suppression
 from pbem.errors import PbemError
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
-from pbem.mail import letters, note, reply
+from pbem.mail import letters, note, reply, trust
 from pbem.mail.parser import Parser, Reading
 from pbem.models import Letter, Note, Player, Seat, Turn, Why
-from pbem.table import load
+from pbem.table import Table, load
 from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
 MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
-ANSWERS: Final = ("not_done", "stands")  # to a mail about a turn
+ANSWERS: Final = ("not_done", "stands", "confirm")  # to a mail about a turn
+# Why a mail may not be its player's, and what hosts read of it.
+DOUBTS: Final = {
+    "stranger": "the sender is not the seat's",
+    "unproven": "by Authentication-Results the sender is forged",
+}
 
 _log = logging.getLogger(__name__)
 
@@ -206,14 +211,16 @@ def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Name
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
     seat = turn.asked
-    if seat.player is None or facts.sender != seat.player.address:
-        _refuse(note_id, turn, {"why": "stranger"}, "the sender is not the seat's", now=now)
-        return
-    # Whatever they wrote: they are there.
-    away.come_back(seat.player.id, now=now)
     table = load(turn.match, ply=turn.ply)
     commands = reply.turn_commands(table.game, table.view(turn.seat))
     read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
+    doubt = _doubt(seat, facts)
+    if doubt is not None:
+        _hold(note_id, turn, _one_move(table, turn.seat, read), doubt, now=now)
+        return
+    assert seat.player is not None, "it is their mail"
+    # Whatever they wrote: they are there.
+    away.come_back(seat.player.id, now=now)
     if len(read.commands) == 1 and not read.ambiguous:
         # Of a turn that is over too: the same move again is known and needs no words.
         _make_move(note_id, turn, read.commands[0], now=now)
@@ -222,6 +229,38 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     else:
         about = _why_not(read)
         _refuse(note_id, turn, about, str(about["why"]), now=now)
+
+
+def _doubt(seat: Seat, facts: note.Facts) -> str | None:
+    """Return why a mail may not be from the seat's player; None if nothing speaks against it."""
+    if seat.player is None or facts.sender != seat.player.address:
+        return "stranger"
+    is_forged = trust.has_failed(facts.authentication, settings().authserv_id)
+    return "unproven" if is_forged else None
+
+
+def _one_move(table: Table, seat: int, read: reply.Reply) -> str | None:
+    """Return the one legal move that a reply asks for, in canonical text; else None."""
+    if len(read.commands) != 1 or read.ambiguous:
+        return None
+    try:
+        text: str = table.game.format(table.game.parse(table.view(seat), read.commands[0]))
+    except RulesError:
+        return None
+    return text
+
+
+def _hold(note_id: int, turn: Turn, move: str | None, doubt: str, *, now: datetime) -> None:
+    """Play nothing, and ask the seat's player at their own address whether the move is theirs."""
+    if move is None or turn.closed_at is not None:
+        _refuse(note_id, turn, {"why": doubt}, DOUBTS[doubt], now=now)
+        return
+    with writing():
+        turn = db.session.get_one(Turn, turn.id)
+        seat = turn.asked
+        if turn.closed_at is None and _may_answer(seat, *ANSWERS, now=now):
+            post.confirm(turn, seat, move, doubt, now=now)
+        play.close_note(note_id, "held", reason=DOUBTS[doubt], turn_id=turn.id, now=now)
 
 
 def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
@@ -276,9 +315,11 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
 
 def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
     """Answer a mail to a seat that is taken: with its moves, or with what stands."""
-    if seat.player is None or facts.sender != seat.player.address:
-        _finish(note_id, "stranger", "the sender is not the seat's", now=now)
+    doubt = _doubt(seat, facts)
+    if doubt is not None:
+        _finish(note_id, "stranger", DOUBTS[doubt], now=now)
         return
+    assert seat.player is not None, "it is their mail"
     away.come_back(seat.player.id, now=now)
     asked = select(Turn).where(Turn.match_id == seat.match_id, Turn.seat == seat.number)
     turn = db.session.scalar(asked.order_by(Turn.nth.desc()).limit(1))

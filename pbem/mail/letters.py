@@ -80,7 +80,7 @@ def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
     if letter.kind != "sign_in" and suppression.is_suppressed(letter.address):
         return False
-    if letter.kind in ("your_turn", "reminder"):
+    if letter.kind in ("your_turn", "reminder", "confirm"):
         return letter.turn is not None and letter.turn.closed_at is None
     if letter.kind in ("digest", "reminders"):
         return bool(contents.open_turns(letter) or letter.about.get("told"))
@@ -166,7 +166,7 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     if first is not None and first.id != letter.id:
         message["In-Reply-To"] = first.message_id(site.mail_domain)
         message["References"] = first.message_id(site.mail_domain)
-    is_answer = letter.kind in ("receipt", "not_done", "stands")
+    is_answer = letter.kind in ("receipt", "not_done", "confirm", "stands")
     message["Auto-Submitted"] = "auto-replied" if is_answer else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["x-ms-reactions"] = "disallow"

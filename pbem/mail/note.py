@@ -37,7 +37,7 @@ class Facts:
     ``sender`` is the one address in From, in lower case, or empty if there is none or
     more than one. ``recipients`` are where the token may stand, the surest place first.
     ``automatic`` is why the mail must not be answered (None: a person wrote it).
-    ``authentication`` is the topmost Authentication-Results as it came (None: no such header).
+    ``authentication`` are the Authentication-Results as they came, from the top.
     """
 
     sender: str
@@ -46,7 +46,7 @@ class Facts:
     subject: str
     automatic: str | None
     text: str
-    authentication: str | None
+    authentication: tuple[str, ...]
 
     @property
     def is_absence(self) -> bool:
@@ -215,7 +215,7 @@ def _facts(mail: Message) -> Facts:
             mail, dict(reversed(headers)), sender=sender, subject=subject, text=text
         ),
         text=text,
-        authentication=_first(headers, "authentication-results") or None,
+        authentication=tuple(value for name, value in headers if name == "authentication-results"),
     )
 
 

@@ -147,6 +147,13 @@ def not_done(match: Match) -> None:
         post.not_done(turn, turn.asked, about, now=NOW)
 
 
+def confirm(match: Match) -> None:
+    """Move by mail, from another address."""
+    turn = _asked(match)
+    with writing():
+        post.confirm(turn, turn.asked, moves(turn)[0], "stranger", now=NOW)
+
+
 def proposal(match: Match) -> None:
     """Ask the others for more time."""
     agreements.propose(_asked(match).asked.id, "more_time", {}, now=NOW)
@@ -218,6 +225,7 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
         your_turn,
         reminder,
         not_done,
+        confirm,
         proposal,
         notice,
         receipt,

@@ -16,7 +16,7 @@ from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
 from pbem.links import Links, whose
 from pbem.mail import plain
-from pbem.models import Match, Move, Seat, Status, Turn
+from pbem.models import Letter, Match, Move, Seat, Status, Turn
 from pbem.table import load
 from pbem.waiting import terms, waiting
 from pbem.web.drawing import drawn
@@ -135,16 +135,34 @@ def _change_phrase(seat: Seat) -> Response:
 @pages.get("/m/<token>")
 def move(token: str) -> Response:
     """Show a move and what the table would be; only the button plays it."""
-    turn, n = _turn_and_number(token)
-    if turn.closed_at is not None:
-        return _what_stands(turn, n)
-    return _preview_page(turn, n)
+    return _show_move(*_turn_and_number(token))
 
 
 @pages.post("/m/<token>")
 def make_move(token: str) -> Response:
     """Play the move that the page showed."""
-    turn, n = _turn_and_number(token)
+    return _play_move(*_turn_and_number(token))
+
+
+@pages.get("/h/<token>")
+def held_move(token: str) -> Response:
+    """Show a move that is held, as its mail may not be its player's; only the button plays it."""
+    return _show_move(*_held(token))
+
+
+@pages.post("/h/<token>")
+def confirm(token: str) -> Response:
+    """Play the move that was held."""
+    return _play_move(*_held(token))
+
+
+def _show_move(turn: Turn, n: int) -> Response:
+    if turn.closed_at is not None:
+        return _what_stands(turn, n)
+    return _preview_page(turn, n)
+
+
+def _play_move(turn: Turn, n: int) -> Response:
     table = load(turn.match, ply=turn.ply)
     text = _choice(telling.tell(table, turn.seat), n).text
     # The page said what it would play; a list that changed since must not play another.
@@ -166,6 +184,17 @@ def _turn_and_number(token: str) -> tuple[Turn, int]:
     return turn, n
 
 
+def _held(token: str) -> tuple[Turn, int]:
+    """Return what a letter asks about: a turn, and the number of the move."""
+    (letter_id,) = tokens().read_link("confirm", token)
+    letter = db.session.get_one(Letter, letter_id)
+    turn = letter.turn
+    assert turn is not None, "the letter is about a turn"
+    refuse_others(turn.asked, letter.player_id or 0)
+    told = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
+    return turn, told.choice(letter.about["move"]).n
+
+
 def _choice(told: telling.Telling, n: int) -> telling.Choice:
     for choice in told.choices:
         if choice.n == n:
@@ -184,6 +213,7 @@ def _preview_page(turn: Turn, n: int) -> Response:
         telling=told,
         choice=choice,
         words=words,
+        is_held=request.path.startswith("/h/"),
         picture=drawn(layout, say=told.say, title=words),
         seat_url=Links().seat(turn.asked),
     )

@@ -20,6 +20,7 @@ from pbem import agreements, lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, plain
 from pbem.models import Letter, Match, Move, Seat, Turn
+from pbem.samples import story
 from pbem.table import load
 
 HEAVIEST = 60_000  # bytes of HTML, and of the table's picture
@@ -69,6 +70,7 @@ def test_long_names_make_no_long_line_in_any_letter_of_a_table(app, now, game) -
     with writing():
         post.reminder(turn, seat, now=now)
         post.not_done(turn, seat, {"why": "illegal", **UNFIT}, now=now)
+        post.confirm(turn, seat, max(story.moves(turn), key=len), "stranger", now=now)
         post.receipt(table, turn, match.moves[-1], turn, now=now)
         post.receipt(table, last, match.moves[-1], None, now=now)
         post.stands(turn, seat, now=now)

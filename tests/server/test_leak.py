@@ -30,6 +30,7 @@ from pbem import play, post, telling
 from pbem.ext import db, writing
 from pbem.mail import contents, letters
 from pbem.models import Letter, Match, Turn
+from pbem.samples import story
 from pbem.table import Table, load
 from pbem.web.drawing import drawn
 from pbem.words import speaker
@@ -96,6 +97,7 @@ def tell_all(match: Match, turn: Turn, now) -> list[Letter]:
         asked = db.session.get_one(Turn, turn.id)
         post.reminder(asked, seat, now=now)
         post.not_done(asked, seat, {"why": "unreadable", "line": "hm"}, now=now)
+        post.confirm(asked, seat, story.moves(asked)[-1], "unproven", now=now)
         post.receipt(table, asked, match.moves[-1], asked, now=now)
         last = db.session.get_one(Turn, match.moves[-1].turn_id)
         post.receipt(table, last, match.moves[-1], None, now=now)

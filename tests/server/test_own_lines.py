@@ -71,6 +71,8 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
                 last = db.session.get_one(Turn, move.turn_id)
                 post.receipt(table, last, move, None, now=now)
                 post.house_played(asked, seat, move, now=now)
+            for text in readings:
+                post.confirm(asked, seat, text, "stranger", now=now)
             post.stands(asked, seat, now=now)
             post.digest(seat.player, [asked], [], now=now)
             post.reminders(seat.player, [asked], now=now)

@@ -1,0 +1,32 @@
+"""What our own mail server found out about a mail's sender (RFC 8601)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_WORDS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\([^()]*\)')
+_FOUND: Final = re.compile(r"\s*(dmarc|dkim|spf)\s*(?:/\s*\d+\s*)?=\s*(\w+)", re.IGNORECASE)
+
+
+def has_failed(results: Sequence[str], authserv_id: str) -> bool:
+    """Return whether the topmost Authentication-Results of our server say that a mail is forged.
+
+    ``results`` are those headers from the top. Anybody can write more of them, and they
+    stand below ours; with no name of our server none is looked at.
+    """
+    ours = authserv_id.lower()
+    for value in results:
+        name, *findings = _WORDS.sub(" ", value).split(";")
+        if ours and name.lower().split()[:1] == [ours]:
+            return _has_failed(findings)
+    return False
+
+
+def _has_failed(findings: Iterable[str]) -> bool:
+    matches = [_FOUND.match(finding) for finding in findings]
+    found = {(match[1].lower(), match[2].lower()) for match in matches if match}
+    # A mail may bear several signatures, and one that holds is enough.
+    is_unsigned = ("dkim", "fail") in found and ("dkim", "pass") not in found
+    return ("dmarc", "fail") in found or (is_unsigned and ("spf", "fail") in found)
