@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bench import fuzz, letter, picture
+from bench import fuzz, letter, picture, replies
 
 # The picture comes first: it tells what drawing the cards costs, once.
-BENCHMARKS: Final = {"picture": picture.run, "letter": letter.run, "fuzz": fuzz.run}
+BENCHMARKS: Final = {"picture": picture.run, "letter": letter.run, "fuzz": fuzz.run, "replies": replies.run}
 
 
 def main() -> int:

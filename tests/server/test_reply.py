@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.replies import HEADERS, PLACES, SIGNATURES, a_reply, wrapped
 from pbem.mail import note, reply
 from pbem.mail.flatten import flatten
 from pbem.mail.listed import listed_commands
@@ -50,82 +50,13 @@ def test_a_mail_of_the_collection_is_read_as_expected(row: dict) -> None:
     } == row
 
 
-# Headers as programs write them above the letter: with its date, its address, or both.
-HEADERS = (
-    "On Mon, Nov 30, 2026 at 10:15 AM Biscuit <g+abc@play.example> wrote:",
-    "On 30 Nov 2026, at 10:15, Biscuit <g+abc@play.example> wrote:",
-    "On 30/11/2026 10:15, Biscuit wrote:",
-    "On Monday, November 30, 2026 at 10:15:00 AM GMT+1, Biscuit <g+abc@play.example> wrote:",
-    "Le lun. 30 nov. 2026 à 10:15, Biscuit <g+abc@play.example> a écrit :",
-    "Le 30/11/2026 à 10:15, Biscuit a écrit :",
-    "Am Mo., 30. Nov. 2026 um 10:15 Uhr schrieb Biscuit <g+abc@play.example>:",
-    "Am 30.11.2026 um 10:15 schrieb Biscuit:",
-    "El lun, 30 nov 2026 a las 10:15, Biscuit (<g+abc@play.example>) escribió:",
-    "Em seg., 30 de nov. de 2026 às 10:15, Biscuit <g+abc@play.example> escreveu:",
-    "Il giorno lun 30 nov 2026 alle ore 10:15 Biscuit <g+abc@play.example> ha scritto:",
-    "Op ma 30 nov 2026 om 10:15 schreef Biscuit <g+abc@play.example>:",
-    "Den mån 30 nov. 2026 kl 10:15 skrev Biscuit <g+abc@play.example>:",
-    "man. 30. nov. 2026 kl. 10:15 skrev Biscuit <g+abc@play.example>:",
-    "ma 30. marrask. 2026 klo 10.15 Biscuit (g+abc@play.example) kirjoitti:",
-    "pon., 30 lis 2026 o 10:15 Biscuit <g+abc@play.example> napisał(a):",
-    "po 30. 11. 2026 v 10:15 odesílatel Biscuit <g+abc@play.example> napsal:",
-    "пн, 30 нояб. 2026 г. в 10:15, Biscuit <g+abc@play.example>:",
-    "30.11.2026 10:15, Biscuit пишет:",
-    "Biscuit <g+abc@play.example>, 30 Kas 2026 Pzt, 10:15 tarihinde şunu yazdı:",
-    "Biscuit <g+abc@play.example> ezt írta (időpont: 2026. nov. 30., H, 10:15):",
-    "În lun., 30 nov. 2026 la 10:15, Biscuit <g+abc@play.example> a scris:",
-    "Στις Δευ, 30 Νοε 2026 στις 10:15 π.μ., ο χρήστης Biscuit <g+abc@play.example> έγραψε:",
-    "2026年11月30日(月) 10:15 Biscuit <g+abc@play.example>:",
-    "2026년 11월 30일 (월) 오전 10:15, Biscuit <g+abc@play.example>님이 작성:",
-    "在 2026年11月30日，10:15，Biscuit <g+abc@play.example> 写道：",
-    "בתאריך יום ב׳, 30 בנוב׳ 2026 ב-10:15 מאת Biscuit <g+abc@play.example>:",
-    "Vào Th 2, 30 thg 11, 2026 lúc 10:15 Biscuit <g+abc@play.example> đã viết:",
-    "---- On Mon, 30 Nov 2026 10:15:00 +0100 Biscuit <g+abc@play.example> wrote ----",
-    "-----Original Message-----",
-    "-------- Ursprüngliche Nachricht --------",
-    "________________\nFrom: Biscuit <g+abc@play.example>\nSent: Monday\nTo: Ann",
-    "From: Biscuit <g+abc@play.example>\nSent: Monday, November 30, 2026\nTo: Ann\nSubject: B",
-    "Von: Biscuit <g+abc@play.example>\nGesendet: Montag, 30. November 2026\nAn: Ann",
-    "De : Biscuit <g+abc@play.example>\nEnvoyé : lundi 30 novembre 2026 10:15\nÀ : Ann",
-    "*De:* Biscuit <g+abc@play.example>\n*Enviado:* lunes, 30 de noviembre de 2026 10:15",
-    "Od: Biscuit <g+abc@play.example>\nWysłano: poniedziałek, 30 listopada 2026 10:15\nDo: Ann",
-    "差出人: Biscuit <g+abc@play.example>\n送信日時: 2026年11月30日 10:15\n宛先: Ann",
-    "보낸 사람: Biscuit <g+abc@play.example>\n보낸 날짜: 2026년 11월 30일 10:15\n받는 사람: Ann",
-)
-SIGNATURES = ("", "Ann", "-- \nAnn\n5 Main Street", "Sent from my phone", "--\n9")
-PLACES = ("top", "chat", "below", "inside")
-
-
-def wrapped(text: str, width: int, sign: str = "") -> list[str]:
-    lines = []
-    for line in text.strip().split("\n"):
-        lines += [sign + piece for piece in textwrap.wrap(line, width) or [""]]
-    return lines
-
-
-def a_reply(typed: str, header: str, place: str, width: int, sign: str, signature: str) -> str:
-    quoted = wrapped(LETTER, width, sign)
-    above = wrapped(header, width) if "\n" not in header else header.split("\n")
-    match place:
-        case "top":
-            lines = [typed, "", signature, "", *above, "", *quoted]
-        case "chat":
-            lines = ["Hi all, what a turn!", "", typed, signature, "", *above, *quoted]
-        case "below":
-            lines = [*above, *quoted, "", typed, "", signature]
-        case _:
-            half = len(quoted) // 2
-            lines = [*above, *quoted[:half], "", typed, "", *quoted[half:], signature]
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("sign", ["> ", ""])
 @pytest.mark.parametrize("width", [40, 60, 65, 72, 76])
 def test_a_move_is_read_wherever_it_stands(place: str, sign: str, width: int) -> None:
     for nth, header in enumerate(HEADERS):
         signature = SIGNATURES[(nth + width) % len(SIGNATURES)]
-        text = a_reply("9MS up 9WY", header, place, width, sign, signature)
+        text = a_reply(LETTER, "9MS up 9WY", header, place, width, sign, signature)
         assert understood(text).commands == ("9MS up 9WY",), text
 
 
@@ -134,7 +65,7 @@ def test_without_a_typed_move_nothing_is_read_at_any_width(sign: str) -> None:
     for width in range(10, 140):
         header = HEADERS[width % len(HEADERS)]
         for place in PLACES:
-            read = understood(a_reply("Nice one!", header, place, width, sign, "Ann"))
+            read = understood(a_reply(LETTER, "Nice one!", header, place, width, sign, "Ann"))
             assert (read.commands, read.ambiguous, read.refused) == ((), (), ())
 
 
@@ -142,25 +73,6 @@ def test_a_letter_that_is_not_known_is_no_move_either() -> None:
     for width in range(10, 140):
         read = understood("\n".join(["Hello", *wrapped(LETTER, width)]), sent=None)
         assert (read.commands, read.ambiguous, read.refused) == ((), (), ())
-
-
-@given(
-    typed=st.sampled_from(MOVES),
-    header=st.sampled_from(HEADERS),
-    place=st.sampled_from(PLACES),
-    width=st.integers(20, 120),
-    sign=st.sampled_from(("> ", ">", "| ", "")),
-    signature=st.sampled_from(SIGNATURES),
-    known=st.booleans(),
-)
-@settings(max_examples=300, deadline=None)
-def test_no_reply_is_read_as_another_move(
-    typed: str, header: str, place: str, width: int, sign: str, signature: str, known: bool
-) -> None:
-    text = a_reply(typed, header, place, width, sign, signature)
-    read = understood(text, SENT if known else None)
-    assert read.commands in ((typed,), ())
-    assert read.ambiguous == ()
 
 
 @given(text=st.text(max_size=300), sent=st.none() | st.text(max_size=300))
