@@ -105,3 +105,9 @@ def token_in(address: str) -> str | None:
         return None
     # Some programs glue the dots of a sentence on.
     return token.strip(".") if name in (site.reply_local, site.bounce_local) else None
+
+
+def is_ours(address: str) -> bool:
+    """Return whether an address holds a token that we made."""
+    token = token_in(address)
+    return token is not None and tokens().read_address(token) is not None

@@ -44,6 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "test_many_workers",
         "test_real_relay",
         "test_mailbox",
+        "test_handed_on",
     )
     items.sort(key=lambda item: not item.path.stem.startswith(slow))
 

@@ -28,6 +28,7 @@ from mail_server import free_port
 
 DOMAINS = ("players.example", "play.example")  # every address there has a mailbox
 GONE, LATER = "gone.example", "later.example"  # refused at RCPT, for good and for now
+BY_LMTP, BY_PIPE = "lmtp.example", "pipe.example"  # handed on to us
 PASSWORD = "for-tests-only"  # of every mailbox, by IMAP and by SMTP
 PATIENCE = 60  # seconds until something that must happen is given up
 PACKAGES = "postfix dovecot-imapd dovecot-lmtpd dovecot-sieve"
@@ -69,7 +70,7 @@ smtpd_tls_loglevel = 1
 smtpd_sasl_type = dovecot
 smtpd_sasl_path = private/auth
 
-message_size_limit = 1048576
+message_size_limit = 4194304
 queue_run_delay = 2s
 minimal_backoff_time = 2s
 maximal_backoff_time = 10s
@@ -106,6 +107,7 @@ retry unix - - n - - error
 discard unix - - n - - discard
 smtp unix - - n - - smtp
 lmtp unix - - n - - lmtp
+ours unix - n n - - pipe flags=R user=mail argv={folder}/ours/take ${{recipient}} ${{sender}}
 anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
@@ -190,6 +192,7 @@ class MailHost:
     imap: int = field(default_factory=free_port)
     imaps: int = field(default_factory=free_port)
     lmtp: int = field(default_factory=free_port)
+    to_us: int = field(default_factory=free_port)  # where our own LMTP listener may listen
     transports: dict[str, str] = field(default_factory=dict)
     _begins: int = 0
 
@@ -202,6 +205,16 @@ class MailHost:
     def to_mailbox(self) -> str:
         """The transport into Dovecot."""
         return f"lmtp:inet:127.0.0.1:{self.lmtp}"
+
+    @property
+    def first_transports(self) -> dict[str, str]:
+        """The routes of domains whose mail does not go to Dovecot."""
+        return {
+            GONE: "error:5.1.1 mailbox unavailable",
+            LATER: "retry:4.7.1 greylisted",
+            BY_LMTP: f"lmtp:inet:127.0.0.1:{self.to_us}",
+            BY_PIPE: "ours:",
+        }
 
     def mails(self, address: str) -> list[EmailMessage]:
         """Return what lies in a mailbox, parsed, in the order of arrival."""
@@ -241,8 +254,8 @@ class MailHost:
         self.wait_until_delivered()
         for mailbox in (self.folder / "mail").iterdir():
             shutil.rmtree(mailbox)
-        if self.transports != _refusing():
-            self._use(_refusing())
+        if self.transports != self.first_transports:
+            self._use(self.first_transports)
         self._begins = len(self._whole_log())
 
     def route(self, domain: str, transport: str) -> None:
@@ -341,7 +354,8 @@ def running_mail_host() -> Iterator[MailHost]:
     _look_for_parts()
     # Not under pytest's folder: that one is closed to the users whom these servers run as.
     folder = Path(tempfile.mkdtemp(prefix="mailhost"))
-    host = MailHost(folder, transports=_refusing())
+    host = MailHost(folder)
+    host.transports = host.first_transports
     try:
         _make_folders(folder)
         _make_certificate(folder / "tls")
@@ -352,13 +366,6 @@ def running_mail_host() -> Iterator[MailHost]:
     finally:
         host.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _refusing() -> dict[str, str]:
-    return {
-        GONE: "error:5.1.1 mailbox unavailable",
-        LATER: "retry:4.7.1 greylisted",
-    }
 
 
 def _look_for_parts() -> None:
@@ -375,9 +382,10 @@ def _look_for_parts() -> None:
 
 def _make_folders(folder: Path) -> None:
     folder.chmod(0o755)
-    for name in ("postfix", "queue", "data", "log", "mail", "run", "state", "tls"):
+    for name in ("postfix", "queue", "data", "log", "mail", "ours", "run", "state", "tls"):
         (folder / name).mkdir()
     os.chown(folder / "data", pwd.getpwnam("postfix").pw_uid, -1)
+    os.chown(folder / "ours", pwd.getpwnam("mail").pw_uid, -1)
     os.chown(folder / "mail", pwd.getpwnam("mail").pw_uid, -1)
     (folder / "log").chmod(0o777)
 

@@ -24,8 +24,8 @@ from imap_tools.query import A
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from pbem.ext import db, settings, tokens, writing
-from pbem.links import token_in
+from pbem.ext import db, settings, writing
+from pbem.links import is_ours
 from pbem.mail import inbox, note
 from pbem.models import Mailbox
 
@@ -296,15 +296,8 @@ def envelope_of(raw: bytes) -> inbox.Envelope:
     head = raw[: note.HEADERS].replace(b"\r\n", b"\n").partition(b"\n\n")[0]
     addresses = _ADDRESS.findall(b" ".join(_TO.findall(head)))
     ours = (
-        one
-        for one in (address.decode("ascii", "replace") for address in addresses)
-        if _is_ours(one)
+        one for one in (address.decode("ascii", "replace") for address in addresses) if is_ours(one)
     )
     path = _RETURN_PATH.search(head)
     sender = path[1].strip().decode("ascii", "replace") if path else ""
     return inbox.Envelope(next(ours, ""), sender)
-
-
-def _is_ours(address: str) -> bool:
-    token = token_in(address)
-    return token is not None and tokens().read_address(token) is not None

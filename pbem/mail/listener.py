@@ -10,14 +10,15 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from pbem.ext import db, settings, tokens
-from pbem.links import token_in
+from pbem.ext import db, settings
+from pbem.links import is_ours
 from pbem.mail import inbox
 
 if TYPE_CHECKING:
     from flask import Flask
 
 MOST_BYTES: Final = 1024 * 1024
+OFFICES: Final = ("abuse", "postmaster")
 
 _log = logging.getLogger(__name__)
 
@@ -34,16 +35,21 @@ class Handler:
     ) -> str:
         """Refuse at once what is not for us; the sender's server then tells the sender."""
         with self._app.app_context():
-            token = token_in(address)
-            if token is None or tokens().read_address(token) is None:
+            if not (is_ours(address) or _is_office(address)):
                 return "550 5.1.1 there is no such address here; reply to one of our letters"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
-        self, _server: SMTP, _session: Session, envelope: Envelope
+        self, server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
         """Store the mail, once for each recipient, and answer."""
+        answer = self._take(envelope)
+        # In LMTP each recipient gets an answer of its own, and the other side waits for all.
+        answers = len(envelope.rcpt_tos) if isinstance(server, LMTP) else 1
+        return "\r\n".join([answer] * answers)
+
+    def _take(self, envelope: Envelope) -> str:
         content = envelope.content or b""
         raw = content if isinstance(content, bytes) else content.encode()
         with self._app.app_context():
@@ -57,6 +63,15 @@ class Handler:
                 db.session.rollback()
                 return "451 4.3.0 could not be stored now; try again later"
         return "250 2.0.0 taken"
+
+
+def _is_office(address: str) -> bool:
+    """Return whether it is one of the addresses that every mail domain has, by RFC 2142.
+
+    Providers' complaints come there.
+    """
+    local, _, domain = address.strip().lower().rpartition("@")
+    return local in OFFICES and domain == settings().mail_domain.lower()
 
 
 class Listener(Controller):
