@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import smtplib
+import stat
+import sys
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cast import text_of
-from mail_host import BY_LMTP, MailHost
+from conftest import missing
+from demo_process import ROOT
+from mail_host import BY_LMTP, BY_PIPE, MailHost
 from replies import Asked, asked, notes
 from sqlalchemy.exc import OperationalError
 from worker_process import wait_for
@@ -19,11 +26,13 @@ from pbem.mail import inbox
 from pbem.mail.listener import Listener
 from pbem.tokens import Named
 
+PACKAGES = Path(sysconfig.get_path("purelib"))
+
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    """SQLite alone: what a mail server does is the same for each database."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+def database_url(mail_host, tmp_path: Path) -> str:
+    """SQLite alone, in a folder of the user whom Postfix runs a pipe's command as."""
+    return f"sqlite:///{mail_host.folder / 'ours' / tmp_path.name}.sqlite3"
 
 
 @pytest.fixture
@@ -118,3 +127,71 @@ def test_a_mail_that_cannot_be_stored_now_comes_again(host, by_lmtp, monkeypatch
     host.wait_until_delivered()
     assert by_lmtp.moves() == 1
     assert len(asked_for) == 2
+
+
+@pytest.fixture
+def by_pipe(app, host, mailbox, now) -> Asked:
+    """A turn letter whose replies Postfix hands to `pbem inbox`, in a process for each."""
+    site = replace(app.extensions["pbem.settings"], mail_domain=BY_PIPE)
+    app.extensions["pbem.settings"] = site
+    shutil.chown(site.database_url.removeprefix("sqlite:///"), "mail")
+    command = host.folder / "ours" / "take"
+    command.write_text(
+        f"""#!/bin/sh
+        export PYTHONPATH={shlex.quote(f"{ROOT}:{PACKAGES}")} PYTHONDONTWRITEBYTECODE=1
+        export PBEM_DATABASE_URL="$(cat {shlex.quote(str(command.parent / "database_url"))})"
+        export PBEM_MAIL_DOMAIN={BY_PIPE} PBEM_SECRET_KEYS={site.secret_keys[0]}
+        exec {shlex.quote(python_for_all())} -m pbem inbox --sender "$2" "$1"
+        """
+    )
+    command.chmod(0o755)
+    store_in(host, site.database_url)
+    return asked(mailbox, now)
+
+
+def python_for_all() -> str:
+    """Return a Python that Postfix's user may run too, which root's own home keeps from it."""
+    pythons = (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}")
+    seen = [
+        python
+        for python in pythons
+        if all(is_open(path) for path in (Path(python), PACKAGES, ROOT / "pbem"))
+    ]
+    if not seen:
+        missing("a Python and a checkout that all users may see", "put them outside of /root")
+    return seen[0]
+
+
+def is_open(path: Path) -> bool:
+    real = path.resolve()
+    return real.exists() and all(
+        folder.stat().st_mode & stat.S_IXOTH for folder in (real, *real.parents)
+    )
+
+
+def store_in(host: MailHost, database_url: str) -> None:
+    (host.folder / "ours" / "database_url").write_text(database_url)
+
+
+def test_a_reply_by_pipe_becomes_a_move(host, by_pipe) -> None:
+    send(host, by_pipe, by_pipe.reply())
+    host.wait_until_delivered()
+    assert by_pipe.moves() == 1
+    (note,) = notes()
+    assert (note.recipient, note.return_path) == (by_pipe.address, by_pipe.sender)
+
+
+def test_a_mail_that_the_pipe_cannot_store_now_waits_and_comes_again(app, host, by_pipe) -> None:
+    store_in(host, f"sqlite:///{host.folder / 'ours' / 'empty.sqlite3'}")
+    send(host, by_pipe, by_pipe.reply())
+    wait_for(lambda: "status=deferred" in host.log())
+    assert "the mail could not be stored" in host.log()
+    store_in(host, app.extensions["pbem.settings"].database_url)
+    host.wait_until_delivered()
+    assert by_pipe.moves() == 1
+
+
+def test_who_sends_more_than_a_megabyte_to_the_pipe_is_told(host, by_pipe) -> None:
+    send(host, by_pipe, by_pipe.reply("word " * 300_000))
+    assert "the mail is larger than 1 MB" in returned(host, by_pipe)
+    assert notes() == []
