@@ -8,7 +8,12 @@ from typing import Final
 from bench import fuzz, letter, picture, replies
 
 # The picture comes first: it tells what drawing the cards costs, once.
-BENCHMARKS: Final = {"picture": picture.run, "letter": letter.run, "fuzz": fuzz.run, "replies": replies.run}
+BENCHMARKS: Final = {
+    "picture": picture.run,
+    "letter": letter.run,
+    "fuzz": fuzz.run,
+    "replies": replies.run,
+}
 
 
 def main() -> int:
