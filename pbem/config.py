@@ -57,6 +57,8 @@ class Settings:
     imap_username: str = ""
     imap_password: str = field(default="", repr=False)
     imap_folder: str = "INBOX"
+    mailgun_signing_key: str = field(default="", repr=False)  # empty: Mailgun is not heard
+    postmark_secret: str = field(default="", repr=False)  # empty: Postmark is not heard
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
     invitations_a_day: int = 30  # by one player
@@ -241,6 +243,16 @@ def _folder(value: str) -> None:
         raise ValueError("a mailbox has no folder without a name; write it as INBOX")
 
 
+def _signing_key(value: str) -> None:
+    if value and not (value.isascii() and value.isprintable() and " " not in value):
+        raise ValueError("a key has no blanks and no accents; copy it as Mailgun shows it")
+
+
+def _secret(value: str) -> None:
+    if value and not (len(value) >= 20 and value.isascii() and value.isalnum()):
+        raise ValueError("anybody could guess it; write 20 or more letters and digits")
+
+
 def _sender(value: str) -> None:
     if value:
         _addresses((value,))
@@ -262,6 +274,8 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "imap_port": _port,
     "imap_security": _one_of(*_SECURITIES),
     "imap_folder": _folder,
+    "mailgun_signing_key": _signing_key,
+    "postmark_secret": _secret,
     "language": _one_of(*LANGUAGES),
     "zone": _zone,
     "separator": _one_of("+", "-", "="),

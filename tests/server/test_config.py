@@ -42,6 +42,8 @@ def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
         ("PBEM_IMAP_PORT", "0", "imap_port: 0 is not a port"),
         ("PBEM_IMAP_SECURITY", "ssl", "write one of none, starttls, tls"),
         ("PBEM_IMAP_FOLDER", "", "imap_folder: a mailbox has no folder without a name"),
+        ("PBEM_MAILGUN_SIGNING_KEY", "a key", "mailgun_signing_key: a key has no blanks"),
+        ("PBEM_POSTMARK_SECRET", "guess", "postmark_secret: anybody could guess it"),
         ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
     ],
 )
