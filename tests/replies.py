@@ -35,7 +35,9 @@ class Asked:
         return str(self.letter["Reply-To"])
 
     def reply(self, text: str = "1", *, message_id: str = "<reply@players.example>") -> bytes:
-        return reply_to(self.letter, text, sender=self.sender, message_id=message_id)
+        # A mail server would add a date to a mail that has none, which makes it another mail.
+        date = b"Date: Tue, 01 Dec 2026 12:00:00 +0000\r\n"
+        return date + reply_to(self.letter, text, sender=self.sender, message_id=message_id)
 
     def moves(self) -> int:
         """Let the worker read all that came, and count the moves since the letter."""

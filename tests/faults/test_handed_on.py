@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import shlex
 import shutil
 import smtplib
 import stat
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +77,29 @@ def test_a_reply_by_lmtp_becomes_a_move(host, by_lmtp) -> None:
     assert by_lmtp.moves() == 1
     (note,) = notes()
     assert (note.recipient, note.return_path) == (by_lmtp.address, by_lmtp.sender)
+
+
+def test_a_mail_that_comes_by_lmtp_and_by_two_hooks_is_taken_once(app, host, by_lmtp) -> None:
+    key, secret = "key-of-mailgun", "0123456789abcdefghij"
+    app.extensions["pbem.settings"] = replace(
+        app.extensions["pbem.settings"], mailgun_signing_key=key, postmark_secret=secret
+    )
+    send(host, by_lmtp, by_lmtp.reply())
+    host.wait_until_delivered()
+    passed_on = b"Received: from mx.players.example by a provider\r\n" + by_lmtp.reply()
+    stamp = str(int(time.time()))
+    form = {
+        "recipient": by_lmtp.address.upper(),
+        "timestamp": stamp,
+        "token": "0",
+        "signature": hmac.digest(key.encode(), f"{stamp}0".encode(), "sha256").hex(),
+        "body-mime": "X-Mailgun-Incoming: Yes\r\n" + passed_on.decode(),
+    }
+    fields = {"OriginalRecipient": by_lmtp.address, "RawEmail": passed_on.decode()}
+    assert app.test_client().post("/hooks/mailgun/mime", data=form).status_code == 200
+    assert app.test_client().post(f"/hooks/postmark/{secret}", json=fields).status_code == 200
+    assert len(notes()) == 1
+    assert by_lmtp.moves() == 1
 
 
 def test_an_address_in_upper_case_works(host, by_lmtp) -> None:

@@ -233,6 +233,17 @@ def test_two_workers_on_one_mailbox_take_each_mail_once(app, host, turn) -> None
     assert Counter(note.verdict for note in notes()) == {"move": 1, "repeated": 9}
 
 
+def test_a_mail_that_came_by_the_listener_too_is_taken_once(host, turn, listener) -> None:
+    look()
+    with smtplib.SMTP("127.0.0.1", listener.port) as relay:
+        relay.sendmail(turn.sender, [turn.address], turn.reply())
+    send(host, turn)
+    host.wait_until_delivered()
+    assert look() == 1
+    assert len(notes()) == 1
+    assert turn.moves() == 1
+
+
 def test_killed_between_the_store_and_the_flag_the_second_look_does_nothing(
     host, turn, monkeypatch
 ) -> None:

@@ -101,6 +101,30 @@ def test_the_same_move_in_another_mail_is_known_and_not_made_again(asked, now) -
     assert verdicts() == [("move", None), ("repeated", None)]
 
 
+def test_a_message_id_that_somebody_else_used_first_stops_no_move(asked, now) -> None:
+    name, letter, since = asked
+    for sender in (ADDRESSES["dan"], ADDRESSES[name]):
+        send(letter, "1", sender=sender, message_id="<same@x.example>", now=now)
+    assert len(moves(since)) == 1
+    assert [verdict for verdict, _ in verdicts()] == ["not done", "move"]
+
+
+def test_two_replies_with_one_message_id_are_one_move_and_both_are_kept(asked, now) -> None:
+    name, letter, since = asked
+    for text in ("1", "2"):
+        send(letter, text, sender=ADDRESSES[name], message_id="<same@x.example>", now=now)
+    assert len(moves(since)) == 1
+    assert [verdict for verdict, _ in verdicts()] == ["move", "too late"]
+
+
+def test_replies_without_a_message_id_are_told_apart_by_what_they_say(asked, now) -> None:
+    name, letter, since = asked
+    for text in ("1", "1", "2", "2"):
+        send(letter, text, sender=ADDRESSES[name], now=now)
+    assert len(moves(since)) == 1
+    assert [verdict for verdict, _ in verdicts()] == ["move", "too late"]
+
+
 def test_a_reply_to_an_old_turn_is_told_what_stands(asked, now, app) -> None:
     name, letter, since = asked
     app.test_client().post(move_links(letter)[0])
