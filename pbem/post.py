@@ -44,10 +44,27 @@ def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: da
     """Tell the player who moved by mail what was done and what followed at once.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
+    It takes up an earlier one that still waits, as when one mail holds several moves.
     Returns False if none goes out now, since the player wants it otherwise.
     """
-    about = {"moved": move.ply, "ply": table.ply}
+    about = {"moved": move.ply, "since": _untold(turn, move), "ply": table.ply}
     return _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
+
+
+def _untold(turn: Turn, move: Move) -> int:
+    """Return the ply after which nothing is told yet; drops the receipt that would have told it."""
+    earlier = db.session.scalar(
+        select(Letter).where(
+            Letter.turn_id == turn.id,
+            Letter.kind == "receipt",
+            Letter.state == LetterState.QUEUED,
+        )
+    )
+    if earlier is None:
+        return move.ply - 1
+    earlier.state = LetterState.STALE
+    since: int = earlier.about["since"]
+    return since
 
 
 def started(seat: Seat, *, now: datetime) -> None:

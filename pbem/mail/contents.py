@@ -98,7 +98,7 @@ def receipt(letter: Letter, table: Table) -> Content:
     turn, moved = letter.turn, letter.about["moved"]
     assert turn is not None, "it is about a turn"
     is_asking = turn.ply >= moved
-    content = (_asking if is_asking else _showing)(letter, table, since=moved - 1)
+    content = (_asking if is_asking else _showing)(letter, table, since=letter.about["since"])
     content.values["is_asking"] = is_asking
     return content
 

@@ -24,7 +24,7 @@ from pbem.links import token_in
 from pbem.mail import letters, note, reply, trust
 from pbem.mail.parser import Parser, Reading
 from pbem.models import Letter, Note, Player, Seat, Turn, Why
-from pbem.table import Table, load
+from pbem.table import load
 from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
@@ -211,19 +211,32 @@ def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Name
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
     seat = turn.asked
-    table = load(turn.match, ply=turn.ply)
-    commands = reply.turn_commands(table.game, table.view(turn.seat))
-    read = reply.read(facts.text, sent=_sent_words(turn), command=commands)
+    read = _read_moves(turn, facts.text, sent=_sent_words(turn))
     doubt = _doubt(seat, facts)
     if doubt is not None:
-        _hold(note_id, turn, _one_move(table, turn.seat, read), doubt, now=now)
+        _hold(note_id, turn, _one_move(turn, read), doubt, now=now)
         return
     assert seat.player is not None, "it is their mail"
     # Whatever they wrote: they are there.
     away.come_back(seat.player.id, now=now)
+    _do(note_id, turn, read, now=now)
+
+
+def _read_moves(turn: Turn, text: str, *, sent: str | None) -> reply.Reply:
+    """Read a text as a reply to a turn, with the moves that the turn had."""
+    table = load(turn.match, ply=turn.ply)
+    commands = reply.turn_commands(table.game, table.view(turn.seat))
+    return reply.read(text, sent=sent, command=commands)
+
+
+def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
+    """Do what a reply asks of a turn, or say why not."""
     if len(read.commands) == 1 and not read.ambiguous:
         # Of a turn that is over too: the same move again is known and needs no words.
-        _make_move(note_id, turn, read.commands[0], now=now)
+        again = _make_move(note_id, turn, read.commands[0], now=now)
+        if again is not None and read.then:
+            # Lines that answer one question after the other are a whole turn in one mail.
+            _do(note_id, again, _read_moves(again, "\n".join(read.then), sent=None), now=now)
     elif turn.closed_at is not None:
         _stands(note_id, turn, "the turn is over", now=now)
     else:
@@ -239,12 +252,13 @@ def _doubt(seat: Seat, facts: note.Facts) -> str | None:
     return "unproven" if is_forged else None
 
 
-def _one_move(table: Table, seat: int, read: reply.Reply) -> str | None:
+def _one_move(turn: Turn, read: reply.Reply) -> str | None:
     """Return the one legal move that a reply asks for, in canonical text; else None."""
     if len(read.commands) != 1 or read.ambiguous:
         return None
+    table = load(turn.match, ply=turn.ply)
     try:
-        text: str = table.game.format(table.game.parse(table.view(seat), read.commands[0]))
+        text: str = table.game.format(table.game.parse(table.view(turn.seat), read.commands[0]))
     except RulesError:
         return None
     return text
@@ -263,13 +277,20 @@ def _hold(note_id: int, turn: Turn, move: str | None, doubt: str, *, now: dateti
         play.close_note(note_id, "held", reason=DOUBTS[doubt], turn_id=turn.id, now=now)
 
 
-def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> None:
+def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> Turn | None:
+    """Make a move, or say why not; returns the turn in which its seat is asked again at once.
+
+    After a move that was made before there is none: what followed then is another mail's.
+    """
     try:
-        play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
+        receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
     except RulesError as error:
         _refuse(note_id, turn, _illegal(text, error), "illegal", now=now)
     except PbemError as error:
         _stands(note_id, turn, str(error), now=now)
+    else:
+        return None if receipt.repeated else receipt.again
+    return None
 
 
 def _why_not(read: reply.Reply) -> dict[str, Any]:
