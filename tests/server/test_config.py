@@ -44,6 +44,7 @@ def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
         ("PBEM_IMAP_FOLDER", "", "imap_folder: a mailbox has no folder without a name"),
         ("PBEM_MAILGUN_SIGNING_KEY", "a key", "mailgun_signing_key: a key has no blanks"),
         ("PBEM_POSTMARK_SECRET", "guess", "postmark_secret: anybody could guess it"),
+        ("PBEM_AUTHSERV_ID", "mx; x", "authserv_id: 'mx; x' is not such a name; write it as mx."),
         ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
     ],
 )
