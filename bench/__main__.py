@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bench import fuzz, letter, picture, replies
+from bench import fuzz, letter, picture, reading, replies
 
 # The picture comes first: it tells what drawing the cards costs, once.
 BENCHMARKS: Final = {
     "picture": picture.run,
     "letter": letter.run,
     "fuzz": fuzz.run,
+    "reading": reading.run,
     "replies": replies.run,
 }
 

@@ -99,14 +99,17 @@ def header_lines(lines: Sequence[str], at: int) -> int:
     return _label_block(lines, at) or _wrapped_attribution(lines, at)
 
 
+def _has_address(line: str) -> bool:
+    # Most lines hold no @, and to look for what may stand before one takes its time.
+    return "@" in line and _ADDRESS.search(line) is not None
+
+
 def _is_attribution(line: str) -> bool:
     if line.endswith((":", "：")) and (
-        _ADDRESS.search(line) or (_DATE.search(line) and _TIME.search(line))
+        _has_address(line) or (_DATE.search(line) and _TIME.search(line))
     ):
         return True
-    return _WROTE.search(line) is not None and (
-        line.endswith((":", "：")) or _ADDRESS.search(line) is not None
-    )
+    return _WROTE.search(line) is not None and (line.endswith((":", "：")) or _has_address(line))
 
 
 def _label_block(lines: Sequence[str], at: int) -> int:
@@ -117,7 +120,7 @@ def _label_block(lines: Sequence[str], at: int) -> int:
             break
         block += 1
     dated = any(
-        _ADDRESS.search(line[:LINE]) or _TIME.search(line[:LINE]) for line in lines[at : at + block]
+        _has_address(line[:LINE]) or _TIME.search(line[:LINE]) for line in lines[at : at + block]
     )
     if dated and (block >= 3 or _FROM.match(lines[at][:LINE])):
         return block
@@ -127,7 +130,7 @@ def _label_block(lines: Sequence[str], at: int) -> int:
 def _wrapped_attribution(lines: Sequence[str], at: int) -> int:
     """Return over how many lines an attribution runs that a program has wrapped."""
     first = lines[at][:LINE].strip()
-    if not (_OPENING.match(first) or _ADDRESS.search(first) or _DATE.search(first)):
+    if not (_OPENING.match(first) or _has_address(first) or _DATE.search(first)):
         return 0
     joined = first
     for more in range(1, 5):

@@ -105,6 +105,19 @@ def test_a_line_is_cleaned_of_decoration_only(line: str, cleaned: str) -> None:
     assert clean(line) == cleaned
 
 
+OLDER = "Biscuit, move 10.\n\n[1] 6LK left: +3\n[2] 2MK left: none\n"
+
+
+@pytest.mark.parametrize("nth", range(len(HEADERS)))
+def test_an_older_move_below_is_never_taken(nth: int) -> None:
+    header, other = HEADERS[nth], HEADERS[(nth * 7 + 3) % len(HEADERS)].replace("Biscuit", "Ann")
+    below = [header, "", *wrapped(LETTER, 72), "", other, "", "6LK left", "", header, OLDER]
+    for sent in (SENT, None):
+        assert understood("\n".join(below), sent).commands == ()
+        assert understood("\n".join(["5SW left", "", *below]), sent).commands == ("5SW left",)
+        assert understood("\n".join([*below, "", "5SW left"]), sent).commands == ()
+
+
 def test_a_move_in_a_mail_of_somebody_else_is_not_the_senders() -> None:
     bob = "-----Original Message-----\nFrom: Bob <bob@players.example>\nSent: today\n\n5SW left\n\n"
     ours = f"-----Original Message-----\nFrom: Biscuit <g@play.example>\nSent: today\n\n{LETTER}"
