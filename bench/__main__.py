@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bench import fuzz, letter, picture, reading, replies
+from bench import fuzz, inbox, letter, picture, reading, replies
 
 # The picture comes first: it tells what drawing the cards costs, once.
 BENCHMARKS: Final = {
@@ -14,6 +14,7 @@ BENCHMARKS: Final = {
     "fuzz": fuzz.run,
     "reading": reading.run,
     "replies": replies.run,
+    "inbox": inbox.run,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from statistics import median
 from typing import Final
@@ -74,7 +75,7 @@ def _measured(name: str, kind: str, piece: str, length: int) -> Bar:
     short, long = (_mail(kind, piece, size) for size in (length, length * TIMES))
     spent: dict[bytes, list[float]] = {short: [], long: []}
     for raw, _ in zip(cycle((short, long)), range(2 * ROUNDS), strict=False):
-        spent[raw].append(cost(lambda raw=raw: _read(raw)))
+        spent[raw].append(cost(partial(_read, raw)))
     least, most = median(spent[short]), median(spent[long])
     steep = most / least / TIMES
     return Bar(

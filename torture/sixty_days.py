@@ -222,7 +222,7 @@ class Days:
 
         class Connection:
             def send(self, parcel: Any, *, envelope_from: str) -> None:  # noqa: ARG002
-                days._look(int(parcel.content["X-Letter"]))
+                days._look(int(parcel.subject))
 
         class Postman:
             @contextmanager
@@ -280,13 +280,14 @@ def _small_letters() -> Iterator[None]:
 
     def build(letter: Letter) -> EmailMessage:
         message = EmailMessage()
-        message["Subject"], message["From"] = "x", "play@play.example"
-        message["X-Letter"] = str(letter.id)
+        message["Subject"], message["From"] = str(letter.id), "play@play.example"
         return message
 
     kept, letters.build = letters.build, build
-    yield
-    letters.build = kept
+    try:
+        yield
+    finally:
+        letters.build = kept
 
 
 @contextmanager

@@ -145,6 +145,7 @@ def test_sign_in_by_mail_and_open_a_table(page: playwright.Page, home: str) -> N
     page.get_by_role("link", name="Your mailbox").click()
     open_unread(page, "Sign in")
     page.frame_locator("iframe.letter").locator('a[href*="/sign-in/"]').first.click()
+    page.get_by_label("Yes, this is me").check()
     page.get_by_role("button", name="Sign in on this device").click()
     page.get_by_role("heading", name="Your games, Ada").wait_for()
     samples(page, home)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy import event, select
 
 from pbem import create_app, lobby, play, worker
@@ -117,6 +117,8 @@ def main() -> None:
         # A whole run, so that templates and statements are compiled before we fork.
         put(start, instance)
         what(NOW)
+        # A fork cannot share the process that reads mail: each starts its own.
+        current_app.extensions["pbem.parser"].close()
         nth = code = 0
         while nth == 0 or code == DEAD:
             nth += 1

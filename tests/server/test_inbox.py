@@ -106,7 +106,7 @@ def test_a_message_id_that_somebody_else_used_first_stops_no_move(asked, now) ->
     for sender in (ADDRESSES["dan"], ADDRESSES[name]):
         send(letter, "1", sender=sender, message_id="<same@x.example>", now=now)
     assert len(moves(since)) == 1
-    assert [verdict for verdict, _ in verdicts()] == ["not done", "move"]
+    assert [verdict for verdict, _ in verdicts()] == ["held", "move"]
 
 
 def test_two_replies_with_one_message_id_are_one_move_and_both_are_kept(asked, now) -> None:
