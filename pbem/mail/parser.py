@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Final
+from weakref import finalize
 
 from pbem.mail import bounce, note
 
@@ -47,6 +48,8 @@ class Parser:
         self._limits = (str(seconds), str(megabytes))
         self._lock = Lock()
         self._child: subprocess.Popen[bytes] | None = None
+        # Whoever forgets to close it leaves no process behind.
+        self._forgotten: finalize[..., Any] | None = None
 
     def read(self, raw: bytes, *, return_path: str = "") -> Reading:
         """Return what a mail says; raises Unparseable, and nothing else whatever the bytes."""
@@ -54,6 +57,7 @@ class Parser:
             if self._child is None or self._child.poll() is not None:
                 self._end()
                 self._child = _started(self._limits)
+                self._forgotten = finalize(self, self._child.communicate)
             try:
                 _send(self._child.stdin, return_path.encode())
                 _send(self._child.stdin, raw)
@@ -77,6 +81,8 @@ class Parser:
         """End the process if there is one; returns how it ended."""
         if self._child is None:
             return 0
+        if self._forgotten is not None:
+            self._forgotten.detach()
         # Its input's end is what it stops at.
         self._child.communicate()
         code, self._child = self._child.returncode, None
