@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from cast import ADDRESSES, open_turn, parsed, player
 from mail_server import Mailbox
 from worker_process import wait_for, working
@@ -22,8 +21,7 @@ HOUR = timedelta(hours=1)
 GAMES = 8  # of each state
 
 
-@pytest.mark.parametrize("number", [2, 4])
-def test_workers_side_by_side_do_everything_once(app, mailbox: Mailbox, number) -> None:
+def test_workers_side_by_side_do_everything_once(app, mailbox: Mailbox) -> None:
     now = datetime.now(UTC)
     ann, bob = player("ann", now=now), player("bob", now=now)
     late, soon, answered = ([table(ann, bob, now) for _ in range(GAMES)] for _ in range(3))
@@ -36,6 +34,7 @@ def test_workers_side_by_side_do_everything_once(app, mailbox: Mailbox, number) 
     for match_id in answered:
         answer(match_id, now)
     url = app.config["SQLALCHEMY_DATABASE_URI"]
+    number = 2 if url.startswith("sqlite") else 4
     with working(url, mailbox, number=number):
         wait_for(all_is_quiet)
     db.session.rollback()

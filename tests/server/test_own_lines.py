@@ -56,7 +56,7 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
     illegal = {"why": "illegal", "line": "7SK right", "reason": "%(card)s is not in your hand"}
     illegal["fields"] = {"card": "7SK"}
     for nth, (match, turn) in enumerate(positions(name, now, moves=30)):
-        if nth % 10:
+        if nth % 15:
             continue
         table = load(match)
         seat = table.seat(turn.seat)
@@ -71,7 +71,7 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
                 last = db.session.get_one(Turn, move.turn_id)
                 post.receipt(table, last, move, None, now=now)
                 post.house_played(asked, seat, move, now=now)
-            for text in readings:
+            for text in readings[:3]:
                 post.confirm(asked, seat, text, "stranger", now=now)
             post.stands(asked, seat, now=now)
             post.digest(seat.player, [asked], [], now=now)
