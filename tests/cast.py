@@ -14,13 +14,15 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from engine import GAMES
-from pbem import lobby, play, worker
+from pbem import lobby, play, telling, worker
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.models import Beat, Letter, Match, Player, Seat, Turn
+from pbem.table import load
 
 if TYPE_CHECKING:
     from flask import Flask
+    from mail_server import Mailbox
 
     from pbem.mail.listener import Listener
 
@@ -117,6 +119,22 @@ def html_of(message: EmailMessage) -> str:
     part = message.get_body(("html",))
     assert part is not None
     return str(part.get_content())
+
+
+def first_turn(mailbox: Mailbox, *, now: datetime) -> tuple[str, EmailMessage, Match]:
+    """Start a match of two and return who is asked, the letter as it arrived, and the match.
+
+    The turn leaves a choice, since some tests answer it twice.
+    """
+    match = running_match(["ann", "bob"], now=now)
+    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
+        turn = open_turn(match)
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        match = db.session.get_one(Match, match.id)
+    run_worker(now)
+    name = open_turn(match).asked.name.lower()
+    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
+    return name, letter, match
 
 
 def move_links(message: EmailMessage) -> list[str]:

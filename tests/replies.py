@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
 
-from cast import ADDRESSES, open_turn, reply_to, run_worker, running_match
+from cast import ADDRESSES, first_turn, reply_to, run_worker
 from mail_server import Mailbox
 from sqlalchemy import func, select
 
-from pbem import play, telling
 from pbem.ext import db
-from pbem.models import Match, Move, Note
-from pbem.table import load
+from pbem.models import Move, Note
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,7 @@ class Asked:
 
 def asked(mailbox: Mailbox, now: datetime) -> Asked:
     """Return a turn that leaves a choice, with its letter as it arrived."""
-    match = running_match(["ann", "bob"], now=now)
-    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
-        turn = open_turn(match)
-        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
-        match = db.session.get_one(Match, match.id)
-    run_worker(now)
-    name = "ann" if open_turn(match).seat == 1 else "bob"
-    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
+    name, letter, match = first_turn(mailbox, now=now)
     return Asked(name, letter, match.ply, now)
 
 

@@ -51,8 +51,7 @@ def _file(turns: Sequence[Turn], now: datetime) -> bytes:
 
 
 def _entry(turn: Turn, now: datetime) -> Entry:
-    site = settings()
-    seat = next(one for one in turn.match.seats if one.number == turn.seat)
+    seat, site = turn.asked, settings()
     title = GAMES[turn.match.game].title
     is_closed = turn.closed_at is not None
     return Entry(

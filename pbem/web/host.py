@@ -37,6 +37,7 @@ STUCK_AFTER: Final = timedelta(minutes=15)  # a letter that is due for longer th
 ACTS: Final = (*agreements.OPENERS, "end")
 
 pages = Blueprint("host", __name__)
+pages.after_request(keep_private)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,6 @@ class Running:
     def is_late(self) -> bool:
         """Return whether somebody's time has run out."""
         return any(one.is_late for one in self.waiting)
-
-
-@pages.after_request
-def _private(response: Response) -> Response:
-    return keep_private(response)
 
 
 @pages.get("/host")

@@ -50,11 +50,7 @@ _LETTER_POLICY: Final = (
 )
 
 pages = Blueprint("letters", __name__, url_prefix="/host/letters")
-
-
-@pages.after_request
-def _private(response: Response) -> Response:
-    return keep_private(response)
+pages.after_request(keep_private)
 
 
 @pages.get("")

@@ -12,6 +12,7 @@ from datetime import timedelta
 import pytest
 from cast import (
     ADDRESSES,
+    first_turn,
     letters_to,
     move_links,
     open_turn,
@@ -24,31 +25,20 @@ from demo_process import ROOT
 from mail_server import free_port
 from sqlalchemy import select
 
-from pbem import lobby, play, telling
+from pbem import lobby, play
 from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import inbox
 from pbem.mail.listener import Listener
 from pbem.models import Match, Move, Note
-from pbem.table import load
 from pbem.tokens import Named
 
 
 @pytest.fixture
 def asked(app, mailbox, now):
     """Ann's first turn letter as it arrived, and the match."""
-    match = running_match(["ann", "bob"], now=now)
-    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
-        # Some tests answer twice, so this turn must leave a choice.
-        turn = open_turn(match)
-        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
-        match = db.session.get_one(Match, match.id)
-    run_worker(now)
-    turn = open_turn(match)
-    before = match.ply
-    name = "ann" if turn.seat == 1 else "bob"
-    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
-    return name, letter, _Moves(match.id, before)
+    name, letter, match = first_turn(mailbox, now=now)
+    return name, letter, _Moves(match.id, match.ply)
 
 
 def send(letter, text, *, sender, now, **options) -> None:

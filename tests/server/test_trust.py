@@ -10,19 +10,19 @@ from email.message import EmailMessage
 import pytest
 from cast import (
     ADDRESSES,
+    first_turn,
     letters_to,
     move_links,
     open_turn,
     player,
     reply_to,
     run_worker,
-    running_match,
     text_of,
 )
 from mail_server import Mailbox
 from sqlalchemy import select
 
-from pbem import play, telling
+from pbem import telling
 from pbem.ext import db, tokens
 from pbem.links import Links, token_in
 from pbem.mail import inbox
@@ -52,14 +52,7 @@ class Asked:
 @pytest.fixture
 def asked(app, mailbox: Mailbox, now) -> Asked:
     app.extensions["pbem.settings"] = replace(app.extensions["pbem.settings"], authserv_id=OURS)
-    match = running_match(["ann", "bob"], now=now)
-    while len(telling.tell(load(match), open_turn(match).seat).choices) < 2:
-        turn = open_turn(match)
-        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
-        match = db.session.get_one(Match, match.id)
-    run_worker(now)
-    name = open_turn(match).asked.name.lower()
-    (letter,) = [m for m in mailbox.to(ADDRESSES[name]) if "your turn" in m["Subject"]]
+    name, letter, match = first_turn(mailbox, now=now)
     return Asked(name, letter, match.id, match.ply)
 
 
