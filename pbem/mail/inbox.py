@@ -211,7 +211,7 @@ def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Name
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
     seat = turn.asked
-    read = _read_moves(turn, facts.text, sent=_sent_words(turn))
+    read = _read_moves(turn, facts.text, page=facts.page, sent=_sent_words(turn))
     doubt = _doubt(seat, facts)
     if doubt is not None:
         _hold(note_id, turn, _one_move(turn, read), doubt, now=now)
@@ -222,11 +222,11 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     _do(note_id, turn, read, now=now)
 
 
-def _read_moves(turn: Turn, text: str, *, sent: str | None) -> reply.Reply:
+def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> reply.Reply:
     """Read a text as a reply to a turn, with the moves that the turn had."""
     table = load(turn.match, ply=turn.ply)
     commands = reply.turn_commands(table.game, table.view(turn.seat))
-    return reply.read(text, sent=sent, command=commands)
+    return reply.read(text, page=page, sent=sent, command=commands)
 
 
 def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
@@ -313,7 +313,8 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
     if facts.sender != seat.invited:
         _finish(note_id, "stranger", "the sender is not the one who was invited", now=now)
         return
-    read = reply.read(facts.text, sent=None, command=reply.invitation_commands())
+    commands = reply.invitation_commands()
+    read = reply.read(facts.text, page=facts.page, sent=None, command=commands)
     if read.commands == ("sit",):
         opener = seat.match.opener
         try:
