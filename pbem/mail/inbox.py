@@ -146,8 +146,9 @@ def _take_automatic(
     with writing():
         if returned is not None:
             letter = _returned(named, returned.message_ids)
-            if letter is not None and returned.is_permanent:
-                away.bounced(letter.id, returned.reason, now=now)
+            if letter is not None:
+                came_back = away.bounced if returned.is_permanent else away.bounced_softly
+                came_back(letter.id, returned.reason, now=now)
             verdict = "bounce" if letter is not None else "unknown"
             play.close_note(note_id, verdict, reason=returned.reason, now=now)
             return
