@@ -249,8 +249,12 @@ def _doubt(seat: Seat, facts: note.Facts) -> str | None:
     """Return why a mail may not be from the seat's player; None if nothing speaks against it."""
     if seat.player is None or facts.sender != seat.player.address:
         return "stranger"
-    is_forged = trust.has_failed(facts.authentication, settings().authserv_id)
-    return "unproven" if is_forged else None
+    return "unproven" if _is_forged(facts) else None
+
+
+def _is_forged(facts: note.Facts) -> bool:
+    """Return whether our own mail server says that the sender is not who it says."""
+    return trust.has_failed(facts.authentication, settings().authserv_id)
 
 
 def _one_move(turn: Turn, read: reply.Reply) -> str | None:
@@ -314,6 +318,10 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
     if facts.sender != seat.invited:
         _finish(note_id, "stranger", "the sender is not the one who was invited", now=now)
         return
+    if _is_forged(facts):
+        _invite_again(seat, now=now)
+        _finish(note_id, "held", DOUBTS["unproven"], now=now)
+        return
     commands = reply.invitation_commands()
     read = reply.read(facts.text, page=facts.page, sent=None, command=commands)
     if read.commands == ("sit",):
@@ -330,10 +338,15 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
         lobby.decline(seat.id, now=now)
         _finish(note_id, "declined", None, now=now)
     else:
-        with writing():
-            if _may_answer(seat, "invitation", now=now):
-                post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
+        _invite_again(seat, now=now)
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
+
+
+def _invite_again(seat: Seat, *, now: datetime) -> None:
+    """Answer with the invitation, whose links do what the mail did not."""
+    with writing():
+        if _may_answer(seat, "invitation", now=now):
+            post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
 
 
 def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
