@@ -35,6 +35,7 @@ from pbem.models import Letter, Match, Player, Policy, Seat, Status
 MOST_NAME: Final = 40  # characters
 MOST_INVITED: Final = 10  # invitations to one address in a day
 MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
+MOST_LISTED: Final = 50  # tables on the front page
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(
@@ -76,6 +77,8 @@ def open_table(
     weekends: bool = False,
     policy: str = Policy.HOUSE,
     draws_seats: bool = False,
+    is_listed: bool = False,
+    rematch_of: Match | None = None,
     phrase: str = "",
     now: datetime,
 ) -> Match:
@@ -99,6 +102,8 @@ def open_table(
             options=checked,
             opener_id=opener.id,
             draws_seats=draws_seats,
+            is_listed=is_listed,
+            rematch_of=None if rematch_of is None else rematch_of.id,
             server_key=server_key,
             commitment=deal.commitment(server_key),
             pace_hours=pace_hours,
@@ -219,6 +224,22 @@ def take_back(seat: Seat, address: str, reason: str, *, now: datetime) -> None:
         post.came_back(seat.match, address, reason, now=now)
 
 
+def listed(*, now: datetime) -> list[Match]:
+    """Return the tables that everybody may sit down at, the newest first."""
+    found = db.session.scalars(
+        select(Match)
+        .where(Match.is_listed, Match.status == Status.OPEN, Match.opened_at > now - WAITS)
+        .order_by(Match.opened_at.desc())
+        .limit(MOST_LISTED)
+    )
+    return [match for match in found if has_free_seat(match)]
+
+
+def has_free_seat(match: Match) -> bool:
+    """Return whether anybody may still sit down, with no invitation."""
+    return any(seat.is_vacant and seat.invited is None for seat in match.seats)
+
+
 def expire(match_id: int, *, now: datetime) -> bool:
     """Close a table that never filled, and tell who sits or was invited there.
 
@@ -229,6 +250,7 @@ def expire(match_id: int, *, now: datetime) -> bool:
         if match.status != Status.OPEN or match.opened_at + WAITS > now:
             return False
         match.status = Status.CANCELLED
+        match.rematch_of = None  # its players may try once more
         post.notice(match, "cancelled", {}, now=now)
         return True
 
@@ -289,16 +311,24 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
     if addresses and (db.session.scalar(sent) or 0) + len(addresses) > most:
         raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
     for address in addresses:
-        if suppression.is_suppressed(address):
-            raise BadAddress(
-                N_("%(address)s takes no mail from this server; pass the table's link on"),
-                address=address,
-            )
-        if _mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
-            raise TooMany(
-                N_("%(address)s was invited often enough today; pass the table's link on"),
-                address=address,
-            )
+        check_invited(address, now=now)
+
+
+def check_invited(address: str, *, now: datetime) -> None:
+    """Keep an address from mail that it does not want, or too much; raises BadAddress or TooMany.
+
+    Their words name the address.
+    """
+    if suppression.is_suppressed(address):
+        raise BadAddress(
+            N_("%(address)s takes no mail from this server; pass the table's link on"),
+            address=address,
+        )
+    if _mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
+        raise TooMany(
+            N_("%(address)s was invited often enough today; pass the table's link on"),
+            address=address,
+        )
 
 
 def clean_address(text: str) -> str:
