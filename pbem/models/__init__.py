@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
-from pbem.models.match import Match, Move, Policy, Proposal, Seat, Status, Turn
+from pbem.models.match import Match, Move, Notice, Policy, Proposal, Seat, Status, Turn
 from pbem.models.player import Absence, Entries, Player, Wanted
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Match",
     "Move",
     "Note",
+    "Notice",
     "Player",
     "Policy",
     "Proposal",

@@ -9,6 +9,7 @@ from pbem.web import (
     home,
     hooks,
     host,
+    host_mail,
     letters,
     match,
     practice,
@@ -26,7 +27,20 @@ if TYPE_CHECKING:
 
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
-    for module in (home, hooks, host, letters, match, practice, rematch, rules, seat, stop, you):
+    for module in (
+        home,
+        hooks,
+        host,
+        host_mail,
+        letters,
+        match,
+        practice,
+        rematch,
+        rules,
+        seat,
+        stop,
+        you,
+    ):
         app.register_blueprint(module.pages)
     errors.add_to(app)
     security.add_to(app)
