@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pbem.web import (
     errors,
+    fair,
     home,
     hooks,
     host,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
     for module in (
+        fair,
         home,
         hooks,
         host,
