@@ -63,6 +63,7 @@ def change_settings(
         player.language, player.zone, player.entries = language, zone, entries
         player.plays_forced = bool(given.get("plays_forced"))
         player.moves_by_mail = bool(given.get("moves_by_mail"))
+        player.has_page = bool(given.get("has_page"))
         player.mails = mails
         player.quiet_from, player.quiet_until = quiet_from, quiet_until
         player.reminder_steps = chosen
