@@ -78,6 +78,10 @@ class Links:
         """Return a table's page; it may be shared and holds no token."""
         return f"{self._base}/g/{match.code}"
 
+    def record(self, match: Match) -> str:
+        """Return where a table's record is downloaded."""
+        return f"{self.match(match)}/record.json"
+
     def rules(self, match: Match) -> str:
         """Return the page with the rules of a match's game."""
         return f"{self._base}/rules/{match.game}"

@@ -12,10 +12,12 @@ from typing import Any
 from flask import render_template
 from flask_babel import gettext, ngettext
 
+from engine import GAMES
 from engine.decktet import Card
 from engine.game import Event, Layout, Phrase, View
 from engine.record import Ply
 from pbem import words
+from pbem.models import Match
 from pbem.table import Table
 
 
@@ -155,6 +157,27 @@ def log(table: Table, seat: int | None) -> tuple[tuple[int, tuple[str, ...]], ..
 def told(table: Table, ply: int, seat: int | None) -> tuple[str, ...]:
     """Return what one ply, counted from 1, told a seat or an onlooker."""
     return _ply_lines(table, table.plies[ply - 1], seat, words.speaker(table.names))
+
+
+def options(match: Match) -> list[str]:
+    """Return the options of a table that are not at their defaults, as label and value."""
+    return [
+        f"{gettext(option.label)} ({match.options[option.name]})"
+        if not isinstance(option.default, bool)
+        else gettext(option.label)
+        for option in GAMES[match.game].options
+        if match.options[option.name] != option.default
+    ]
+
+
+def how_it_ended(match: Match) -> str:
+    """Return why a game ended before its rules would have ended it; else nothing."""
+    if match.ended == "resigned":
+        who = next(seat.name for seat in match.seats if seat.resigned)
+        return gettext("%(name)s has resigned.", name=who)
+    if match.ended == "stopped":
+        return gettext("The game was ended as it stands.")
+    return ""
 
 
 def last_own(table: Table, seat: int | None) -> int:

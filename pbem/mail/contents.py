@@ -14,10 +14,10 @@ from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import entries, plain
 from pbem.mail.plain import Content
-from pbem.models import Entries, Letter, Match, Turn
+from pbem.models import Entries, Letter, Turn
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Choice, Telling, choice_words, last_own, tell
+from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell
 from pbem.tokens import Named
 from pbem.waiting import terms
 
@@ -126,7 +126,7 @@ def game_over(letter: Letter, table: Table) -> Content:
     since = table.ply - 1 if last_own(table, seat.number) == table.ply else None
     telling = tell(table, seat.number, since=since)
     values = _table_values(letter, telling) | {
-        "how": _how_it_ended(match),
+        "how": how_it_ended(match),
         "winners": [telling.table.names[number - 1] for number in match.winners or ()],
         "has_won": seat.number in (match.winners or ()),
         "places": sorted(telling.standings, key=lambda standing: -standing.score),
@@ -322,13 +322,3 @@ def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
         "rules_url": Links().rules(match),
         "about": letter.about,
     }
-
-
-def _how_it_ended(match: Match) -> str:
-    """Return why a game ended before its rules would have ended it; else nothing."""
-    if match.ended == "resigned":
-        who = next(seat.name for seat in match.seats if seat.resigned)
-        return gettext("%(name)s has resigned.", name=who)
-    if match.ended == "stopped":
-        return gettext("The game was ended as it stands.")
-    return ""

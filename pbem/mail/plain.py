@@ -11,10 +11,10 @@ from flask_babel import format_decimal, gettext
 
 from engine import GAMES
 from engine.game import N_
-from pbem import words
+from pbem import telling, words
 from pbem.ext import db, tokens
 from pbem.links import Links
-from pbem.models import Letter, Match, Proposal, Seat, Turn
+from pbem.models import Letter, Proposal, Seat, Turn
 from pbem.tableau import Picture
 from pbem.tokens import Named
 
@@ -51,7 +51,7 @@ def invitation(letter: Letter) -> Content:
         "title": GAMES[match.game].title,
         "match": match,
         "others": [s.name for s in match.seats if s.name and s.player_id != match.opener_id],
-        "options": _options(match),
+        "options": telling.options(match),
         "url": Links().invitation(seat),
         "rules_url": Links().rules(match),
         "commitment": match.commitment,
@@ -222,14 +222,3 @@ WISHES: Final = {
 def others(seat: Seat) -> list[str]:
     """Return the names at the other seats of a table."""
     return [other.name for other in seat.match.seats if other.id != seat.id and other.name]
-
-
-def _options(match: Match) -> list[str]:
-    """Return the options of a table that are not at their defaults, as label and value."""
-    return [
-        f"{gettext(option.label)} ({match.options[option.name]})"
-        if not isinstance(option.default, bool)
-        else gettext(option.label)
-        for option in GAMES[match.game].options
-        if match.options[option.name] != option.default
-    ]

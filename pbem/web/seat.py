@@ -21,7 +21,15 @@ from pbem.table import load
 from pbem.waiting import terms, waiting
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
-from pbem.web.security import ask_who, keep_private, refuse_others, remember_device, signed_in
+from pbem.web.security import (
+    ask_who,
+    follow,
+    keep_private,
+    own_seat,
+    refuse_others,
+    remember_device,
+    signed_in,
+)
 
 pages = Blueprint("seat", __name__)
 pages.before_request(ask_who)
@@ -91,11 +99,17 @@ def seat(token: str) -> Response:
 
 @pages.post("/s/<token>")
 def act(token: str) -> Response:
-    """Change the phrase while the table waits; later resign, or ask the table for something."""
+    """Change the phrase while the table waits; later resign, or ask the table for something.
+
+    Or follow the game on its public pages as the seat saw it.
+    """
     seat = _seat(token)
     if seat.number is None:
         return _change_phrase(seat)
     now, do = datetime.now(UTC), request.form.get("do", "")
+    if do == "follow":
+        follow(seat)
+        return _moved(Links().match(seat.match))
     try:
         if do == "resign" and not request.form.get("sure"):
             return _page(
@@ -283,6 +297,7 @@ def _seat_page(
         picture=drawn(told.layout, say=told.say, title=told.board),
         log=telling.log(table, seat.number),
         notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
+        is_followed=own_seat(match) == seat,
     )
 
 

@@ -19,13 +19,14 @@ from flask import (
 
 from pbem.errors import BadLink, ForeignSeat
 from pbem.ext import db, settings, tokens
-from pbem.models import Player, Seat
+from pbem.models import Match, Player, Seat
 
 if TYPE_CHECKING:
     from flask import Flask
 
 _DEVICE: Final = "device"
 _REMEMBERED: Final = timedelta(days=400)  # no browser keeps a cookie for longer
+_MOST_FOLLOWED: Final = 20  # seats in a session, which is a cookie
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; font-src 'self';"
     " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -124,6 +125,31 @@ def refuse_others(seat: Seat, player_id: int) -> None:
     is_foreign = player is not None and seat.player_id not in (None, player.id)
     if is_foreign or player_id != (seat.player_id or 0):
         raise ForeignSeat
+
+
+def follow(seat: Seat) -> None:
+    """Let this session see a seat's games as it saw them; no address that is shared does."""
+    own = [seat.id, seat.player_id]
+    others = [one for one in session.get("seats", []) if one != own]
+    session["seats"] = [*others, own][-_MOST_FOLLOWED:]
+
+
+def own_seat(match: Match) -> Seat | None:
+    """Return the seat whose knowledge this session may see.
+
+    It is that of the player who is signed in. To who came by the seat's own link it is open
+    as long as the seat is still that player's, and nobody else is signed in.
+    """
+    player = signed_in()
+    followed = session.get("seats", [])
+    for seat in match.seats:
+        if seat.player_id is None or seat.number is None:
+            continue
+        if player is None and [seat.id, seat.player_id] in followed:
+            return seat
+        if player is not None and seat.player_id == player.id:
+            return seat
+    return None
 
 
 def keep_private(response: Response) -> Response:
