@@ -74,7 +74,11 @@ def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, home: 
     page.go_back()
     page.reload()
     page.get_by_role("heading", name="This move is played already").wait_for()
+    page.get_by_role("link", name="To the table as it is now").click()
+    page.wait_for_url(re.compile("/s/"))
+    seat = page.url
     history(page)
+    as_you_saw_it(page, seat)
     reply(page)
 
 
@@ -86,7 +90,6 @@ def open_unread(page: playwright.Page, subject: str) -> None:
 
 def history(page: playwright.Page) -> None:
     """Walk the game's history by links and by arrow keys."""
-    page.get_by_role("link", name="To the table as it is now").click()
     page.get_by_role("link", name="The game so far").click()
     page.locator("#go-first").click()
     page.wait_for_url(re.compile("/0$"))
@@ -102,8 +105,35 @@ def history(page: playwright.Page) -> None:
     assert logged
     assert told[-len(logged) :] == logged
     page.keyboard.press("End")
-    page.wait_for_url(re.compile(r"/[1-9]\d*$"))
+    page.locator(".replay span", has_text="last").wait_for()
     assert page.locator("#go-next").count() == 0
+    page.keyboard.press("Home")
+    page.wait_for_url(re.compile("/0$"))
+    page.locator(".jump").get_by_role("link", name="1", exact=True).last.click()
+    page.wait_for_url(re.compile("/1$"))
+    # The table and the scores are drawn.
+    assert page.locator("figure.table > svg").count() == 2
+    no_sideways_scrolling(page)
+
+
+def as_you_saw_it(page: playwright.Page, seat: str) -> None:
+    """Walk with the keys through what the seat knew; the same address shows others no hand."""
+    hand = page.get_by_role("heading", name="Your hand")
+    assert hand.count() == 0
+    page.goto(seat)
+    page.get_by_role("button", name="The game so far, as you saw it").click()
+    hand.wait_for()
+    page.keyboard.press("Home")
+    page.wait_for_url(re.compile("/0$"))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("/1$"))
+    assert hand.count() == 1
+    stranger = page.context.browser.new_context()
+    shared = stranger.new_page()
+    shared.goto(page.url)
+    assert shared.get_by_role("heading", name="After move 1").count() == 1
+    assert shared.get_by_role("heading", name="Your hand").count() == 0
+    stranger.close()
 
 
 def reply(page: playwright.Page) -> None:
