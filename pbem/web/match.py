@@ -131,7 +131,7 @@ def _replay(match: Match, ply: int, seat: Seat | None) -> Markup:
     if match.status == Status.OVER:
         # All is open to all now, so that it makes no difference who reads.
         return _kept_replay(_finished(match), ply)
-    player = signed_in()
+    player = signed_in() if seat is None else seat.player
     zone = settings().zone if player is None else player.zone
     whole = load(match)
     return history.replay(
@@ -208,6 +208,9 @@ def _pages_of(people: tuple[tuple[str, int | None], ...]) -> dict[int, str]:
 
 
 def _match(code: str) -> Match:
+    # PostgreSQL takes no such text at all.
+    if "\0" in code:
+        abort(404)
     return db.session.scalars(select(Match).where(Match.code == code)).one()
 
 

@@ -257,7 +257,7 @@ def test_a_finished_page_asked_for_again_reads_no_move(client, match, now) -> No
             again = client.get(address, headers={"If-None-Match": tag})
         assert (again.status_code, again.data) == (304, b"")
         assert again.headers["ETag"] == tag
-        assert not any("move" in statement.split("FROM")[1] for statement in seen)
+        assert [re.search(r'FROM "?(\w+)', one)[1] for one in seen] == ["match", "seat"]
         with Statements() as seen:
             whole = client.get(address)
         assert whole.data == first.data
@@ -428,6 +428,13 @@ def test_the_scores_are_drawn_and_told_in_numbers(client, match, now) -> None:
     assert numbers[-1][1:] == match.scores
     moves = {move.ply: move.scores for move in match.moves}
     assert all(moves[ply] == scores for ply, *scores in numbers)
+
+
+def test_nothing_is_drawn_before_anybody_has_scored(client, now) -> None:
+    match = moved(running_match(["ann", "bob", "cleo"], now=now, game="bisque"), 4, now)
+    page = client.get(f"/g/{match.code}").text
+    assert page.count("<figure") == 1
+    assert "The scores in numbers" not in page
 
 
 def test_a_chart_tells_seats_apart_without_colours() -> None:

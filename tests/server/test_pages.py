@@ -158,7 +158,8 @@ def test_history_has_an_address_for_each_ply(client, match, now) -> None:
     assert len(seen) == match.ply + 1
     assert client.get(f"/g/{match.code}/{match.ply + 1}").status_code == 302
     assert "All hands" in client.get(f"/g/{match.code}/0").text
-    assert client.get("/g/nothing-here").status_code == 404
+    for odd in ("nothing-here", "%00", "x" * 10_000, "%F0%9F%83%8F", "%FF"):
+        assert client.get(f"/g/{odd}").status_code == 404
 
 
 def test_hands_are_shown_only_after_the_end(client, match) -> None:
