@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, String, case, cast, extract, func, select
 from pbem.ext import db
 from pbem.models import Match, Move, Player, Seat, Status, Turn
 
-OWN_MOVES: Final = ("link", "reply", "web")  # made by the player, not by the house or an order
+OWN_MOVES: Final = ("link", "reply")  # made by the player, not by the house
 
 
 @dataclass(frozen=True, slots=True)
