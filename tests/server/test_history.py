@@ -21,6 +21,7 @@ from pbem.links import Links
 from pbem.models import Match, Seat
 from pbem.table import load
 from pbem.tableau import Course, chart
+from pbem.web.edition import edition
 from pbem.web.security import follow, own_seat
 from pbem.words import card_title
 
@@ -459,3 +460,12 @@ def test_a_chart_holds_any_scores(totals) -> None:
     for text in drawn.findall(".//{*}text"):
         assert 0 <= float(text.get("y")) <= high
     assert len(drawn.findall(".//{*}text")) <= 12
+
+
+def test_an_edition_is_told_by_its_files_and_not_by_where_they_lie(tmp_path) -> None:
+    for name, words in (("one", "{{ same }}"), ("two", "{{ same }}"), ("three", "{{ other }}")):
+        (tmp_path / name / "web").mkdir(parents=True)
+        (tmp_path / name / "web" / "table.html").write_text(words)
+    one, two, three = (edition(str(tmp_path / name)) for name in ("one", "two", "three"))
+    assert one == two
+    assert one != three
