@@ -116,6 +116,7 @@ def test_an_onlooker_sees_no_hand_while_the_game_runs(client, match) -> None:
         page = client.get(f"/g/{match.code}/{ply}")
         assert "Your hand" not in page.text
         assert "All hands" not in page.text
+        assert f'href="/g/{match.code}/deal"' in page.text
         for title in titles(ann, ply) + titles(bob, ply):
             assert title not in page.text
 
