@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from engine.game import N_
 from pbem import clocks, lobby, play, post
+from pbem.cleaning import clean_address
 from pbem.errors import BadChoice, BadPace, MatchOver, NotYours
 from pbem.ext import db, writing
 from pbem.models import Match, Proposal, Seat, Status, Turn
@@ -200,7 +201,7 @@ def _checked(
         found = [one for one in match.seats if one.place == place and one.bot is None]
         if not found or found[0].resigned:
             raise BadChoice
-        address = lobby.clean_address(str(about.get("address", "")))
+        address = clean_address(str(about.get("address", "")))
         if any(one.player and one.player.address == address for one in match.seats):
             raise BadChoice(N_("that person has a seat at this table already"))
         lobby.check_invitations(match.opener, [address], now=now)

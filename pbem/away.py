@@ -11,11 +11,12 @@ from sqlalchemy import func, select, update
 
 from engine.game import N_
 from pbem import clocks, deadlines, lobby, play, post, suppression
+from pbem.cleaning import clean_name, clean_zone
 from pbem.config import LANGUAGES
 from pbem.deadlines import Span
 from pbem.errors import BadAbsence, BadChoice, BadTime
 from pbem.ext import db, writing
-from pbem.lobby import clean_name, clean_zone, find_player
+from pbem.lobby import find_player
 from pbem.models import (
     Absence,
     Entries,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import func, select
 
@@ -16,14 +14,13 @@ from engine import GAMES, deal
 from engine.bots import BOTS
 from engine.game import N_
 from pbem import deadlines, play, post, suppression
+from pbem.cleaning import clean_address, clean_name, clean_phrase, clean_zone
 from pbem.config import LANGUAGES
 from pbem.errors import (
     BadAddress,
     BadChoice,
     BadPace,
-    BadPhrase,
     BadSeats,
-    BadZone,
     SeatedAlready,
     SeatTaken,
     TableClosed,
@@ -32,15 +29,9 @@ from pbem.errors import (
 from pbem.ext import db, settings, writing
 from pbem.models import Letter, Match, Player, Policy, Seat, Status
 
-MOST_NAME: Final = 40  # characters
 MOST_INVITED: Final = 10  # invitations to one address in a day
 MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
-# Strict on purpose: an address that a header could misread is refused in words.
-_ADDRESS: Final = re.compile(
-    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
-    r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
-)
 _CODE_FIRST: Final = """
     amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
     hidden high idle kind late light little long merry mild misty modest noble old open pale
@@ -107,7 +98,7 @@ def open_table(
             policy=policy,
             opened_at=now,
         )
-        match.seats.append(_opener_seat(opener, _phrase(phrase), now=now))
+        match.seats.append(_opener_seat(opener, clean_phrase(phrase), now=now))
         match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
         db.session.add(match)
         db.session.flush()
@@ -128,7 +119,7 @@ def sit(
     Sitting down twice changes nothing. Raises TableClosed, SeatTaken, SeatedAlready,
     BadPhrase or BadZone.
     """
-    phrase, zone = _phrase(phrase), clean_zone(zone)
+    phrase, zone = clean_phrase(phrase), clean_zone(zone)
     with writing():
         seat = _locked(seat_id)
         if seat.player is not None and seat.player.address == seat.invited:
@@ -150,7 +141,7 @@ def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
 
     Raises TableClosed, SeatTaken (all places are gone), SeatedAlready or BadPhrase.
     """
-    phrase = _phrase(phrase)
+    phrase = clean_phrase(phrase)
     with writing():
         match = _locked_match(match_id)
         if any(seat.player_id == player.id for seat in match.seats):
@@ -184,7 +175,7 @@ def change_phrase(seat_id: int, phrase: str, *, now: datetime) -> None:
 
     Raises TableClosed, or BadPhrase.
     """
-    phrase = _phrase(phrase)
+    phrase = clean_phrase(phrase)
     with writing():
         seat = _locked(seat_id)
         if seat.match.status != Status.OPEN:
@@ -301,29 +292,6 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
             )
 
 
-def clean_address(text: str) -> str:
-    """Return an address in the one form that we store; raises BadAddress."""
-    address = text.strip().lower()
-    local, _, domain = address.rpartition("@")
-    try:
-        domain = domain.encode("idna").decode()
-    except UnicodeError:
-        raise BadAddress from None
-    address = f"{local}@{domain}"
-    if len(address) > 254 or len(local) > 64 or not _ADDRESS.fullmatch(address):
-        raise BadAddress
-    if domain == settings().mail_domain.lower():
-        # A player at our own address would let the server talk to itself.
-        raise BadAddress(N_("letters of this server can't be answered by itself; give your own"))
-    return address
-
-
-def clean_name(text: str) -> str:
-    """Return a name on one line, without control characters, of at most 40 characters."""
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(printable.split())[:MOST_NAME].strip()
-
-
 def _mailed_lately(address: str, kind: str, *, now: datetime) -> int:
     """Return how many letters of a kind were made for an address within a day."""
     lately = select(func.count()).where(
@@ -374,21 +342,6 @@ def _seat(place: int, chair: Chair, *, now: datetime) -> Seat:
     if chair.bot is None:
         return Seat(place=place, invited=chair.address)
     return Seat(place=place, bot=chair.bot, name=f"Bot {place - 1}", joined_at=now)
-
-
-def _phrase(text: str) -> str:
-    try:
-        return deal.clean_phrase(text)
-    except ValueError:
-        raise BadPhrase from None
-
-
-def clean_zone(text: str) -> str:
-    """Return a time zone's name; raises BadZone."""
-    try:
-        return ZoneInfo(text).key
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise BadZone from None
 
 
 def _new_code() -> str:

@@ -1,0 +1,61 @@
+"""What people type, in the one form that is stored; what cannot be is refused in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from engine import deal
+from engine.game import N_
+from pbem.errors import BadAddress, BadPhrase, BadZone
+from pbem.ext import settings
+
+MOST_ADDRESS: Final = 254  # characters, as by RFC 5321
+MOST_NAME: Final = 40  # characters
+# Strict on purpose: an address that a header could misread is refused in words.
+_ADDRESS: Final = re.compile(
+    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+)
+
+
+def clean_address(text: str) -> str:
+    """Return an address in the one form that we store; raises BadAddress."""
+    address = text.strip().lower()
+    if len(address) > MOST_ADDRESS:
+        raise BadAddress
+    local, _, domain = address.rpartition("@")
+    try:
+        domain = domain.encode("idna").decode()
+    except UnicodeError:
+        raise BadAddress from None
+    address = f"{local}@{domain}"
+    if len(address) > MOST_ADDRESS or len(local) > 64 or not _ADDRESS.fullmatch(address):
+        raise BadAddress
+    if domain == settings().mail_domain.lower():
+        # A player at our own address would let the server talk to itself.
+        raise BadAddress(N_("letters of this server can't be answered by itself; give your own"))
+    return address
+
+
+def clean_name(text: str) -> str:
+    """Return a name on one line, without control characters, of at most 40 characters."""
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(printable.split())[:MOST_NAME].strip()
+
+
+def clean_phrase(text: str) -> str:
+    """Return a phrase for the deal on one line; raises BadPhrase."""
+    try:
+        return deal.clean_phrase(text)
+    except ValueError:
+        raise BadPhrase from None
+
+
+def clean_zone(text: str) -> str:
+    """Return a time zone's name; raises BadZone."""
+    try:
+        return ZoneInfo(text).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadZone from None
