@@ -25,6 +25,10 @@ class BadLink(PbemError):
     """this link is not complete, or was not made here; open it again from the mail"""
 
 
+class OldLink(BadLink):
+    """this link was used already, or is too old; ask for another one"""
+
+
 class ForeignSeat(PbemError):
     """this link belongs to another player's seat; open your own from your mail"""
 

@@ -27,10 +27,9 @@ from pbem.errors import (
     TooMany,
 )
 from pbem.ext import db, settings, writing
-from pbem.models import Letter, Match, Player, Policy, Seat, Status
+from pbem.models import Address, Letter, LetterState, Match, Player, Policy, Seat, Status
 
 MOST_INVITED: Final = 10  # invitations to one address in a day
-MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 _CODE_FIRST: Final = """
     amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
@@ -225,8 +224,8 @@ def expire(match_id: int, *, now: datetime) -> bool:
 
 
 def find_player(address: str) -> Player | None:
-    """Return the player of an address, if there is one."""
-    return db.session.scalar(select(Player).where(Player.address == address))
+    """Return the player whose address this is, preferred or not, if there is one."""
+    return db.session.scalar(select(Player).join(Address).where(Address.address == address))
 
 
 def new_player(address: str, *, name: str, language: str, zone: str, now: datetime) -> Player:
@@ -238,28 +237,10 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
         zone=clean_zone(zone),
         created_at=now,
     )
+    player.addresses.append(Address(address=address, added_at=now))
     db.session.add(player)
     db.session.flush()
     return player
-
-
-def sign_up(address: str, *, now: datetime) -> None:
-    """Mail an address the link that signs it in; a new address becomes a player.
-
-    Who wants no mail and never signed in or sat down gets none, nobody gets many, and the
-    page never tells.
-    """
-    address = clean_address(address)
-    with writing():
-        player = find_player(address)
-        if suppression.is_suppressed(address) and not (player and _has_been_here(player)):
-            return
-        if _mailed_lately(address, "sign_in", now=now) >= MOST_SIGN_INS:
-            return
-        player = player or new_player(
-            address, name="", language=settings().language, zone=settings().zone, now=now
-        )
-        post.sign_in(player, now=now)
 
 
 def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime) -> None:
@@ -285,27 +266,22 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
                 N_("%(address)s takes no mail from this server; pass the table's link on"),
                 address=address,
             )
-        if _mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
+        if mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
             raise TooMany(
                 N_("%(address)s was invited often enough today; pass the table's link on"),
                 address=address,
             )
 
 
-def _mailed_lately(address: str, kind: str, *, now: datetime) -> int:
-    """Return how many letters of a kind were made for an address within a day."""
+def mailed_lately(address: str, kind: str, *, now: datetime) -> int:
+    """Return how many letters of a kind went, or go, to an address within a day."""
     lately = select(func.count()).where(
         Letter.address == address,
         Letter.kind == kind,
+        Letter.state != LetterState.STALE,
         Letter.created_at > now - timedelta(days=1),
     )
     return db.session.scalar(lately) or 0
-
-
-def _has_been_here(player: Player) -> bool:
-    """Return whether a player has ever signed in or sat down, and was not only typed in."""
-    seat = select(Seat.id).where(Seat.player_id == player.id)
-    return player.sign_ins > 0 or db.session.scalar(seat.limit(1)) is not None
 
 
 def _check_times(pace_hours: int, bank_hours: int, policy: str) -> None:

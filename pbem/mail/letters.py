@@ -21,7 +21,7 @@ from flask_babel import force_locale
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from pbem import suppression
+from pbem import account, suppression
 from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.mail import contents, plain
@@ -97,7 +97,7 @@ def is_true(letter: Letter) -> bool:
             and seat.match.status in (Status.OPEN, Status.RUNNING)
         )
     if letter.kind == "sign_in":
-        return letter.player is not None and letter.player.sign_ins == letter.about["sign_ins"]
+        return account.may_sign_in(letter)
     return True
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from engine import deal
 from engine.decktet import CARDS
 from engine.errors import RulesError
-from pbem import agreements, lobby, play, post
+from pbem import account, agreements, lobby, play, post
 from pbem.clocks import open_turns
 from pbem.ext import db, writing
 from pbem.lobby import Chair
@@ -65,7 +65,7 @@ def moves(turn: Turn) -> tuple[str, ...]:
 
 def sign_in(_tables: Sequence[Match]) -> None:
     """Ask for the link that signs in."""
-    lobby.sign_up(READER, now=NOW)
+    account.ask_to_sign_in(READER, language="en", now=NOW)
 
 
 def for_host(_tables: Sequence[Match]) -> None:

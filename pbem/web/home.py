@@ -15,6 +15,7 @@ from flask import (
     url_for,
 )
 from flask import Response as Page
+from flask_babel import get_locale
 from sqlalchemy import select
 from werkzeug.wrappers import Response
 
@@ -22,15 +23,16 @@ from engine import GAMES
 from engine.bots import BOTS
 from engine.errors import BadOption
 from engine.game import N_, Option
-from pbem import deadlines, lobby
-from pbem.errors import BadLink, BadSeats, PbemError
-from pbem.ext import db, tokens, writing
+from pbem import account, deadlines, lobby
+from pbem.config import LANGUAGES
+from pbem.errors import BadSeats, OldLink, PbemError
+from pbem.ext import db, settings, tokens
 from pbem.lobby import Chair
-from pbem.models import Match, Player, Policy, Seat, Status
+from pbem.models import Letter, Match, Player, Policy, Seat
 from pbem.web.errors import in_words
 from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
 
-SIGN_IN_SECONDS = 30 * 60
+LINK_SECONDS = 30 * 60  # so long is a link that signs in good, from when it was sent
 
 pages = Blueprint("home", __name__)
 pages.after_request(remember_device)
@@ -39,9 +41,7 @@ pages.after_request(remember_device)
 @pages.get("/")
 def front() -> str:
     """Show what this is, and to a player their tables."""
-    player = signed_in()
-    matches = () if player is None else _matches(player)
-    return render_template("web/front.html", games=GAMES, matches=matches, status=Status)
+    return _front_page()
 
 
 @pages.post("/sign-in")
@@ -50,31 +50,33 @@ def ask_to_sign_in() -> Response:
     check_form()
     address = request.form.get("address", "")
     try:
-        lobby.sign_up(address, now=datetime.now(UTC))
+        account.ask_to_sign_in(address, language=_language(), now=datetime.now(UTC))
     except PbemError as error:
-        page = render_template(
-            "web/front.html", games=GAMES, matches=(), problem=in_words(error), address=address
-        )
-        return make_response(page, 400)
+        return make_response(_front_page(in_words(error), address), 400)
     return make_response(render_template("web/look_in_mail.html", address=address))
 
 
 @pages.get("/sign-in/<token>")
 def sign_in(token: str) -> Page:
     """Show the button; a link alone signs nobody in."""
-    _signing_in(token)
+    try:
+        _letter_id(token)
+    except OldLink as error:
+        return _another_link(error)
     return keep_private(make_response(render_template("web/sign_in.html", token=token)))
 
 
 @pages.post("/sign-in/<token>")
-def really_sign_in(token: str) -> Response:
+def really_sign_in(token: str) -> Page | Response:
     """Sign in; the link is used up then."""
-    player = _signing_in(token)
-    asking = ask_who()
-    if asking is not None:
-        return keep_private(asking)
-    with writing():
-        db.session.get_one(Player, player.id).sign_ins += 1
+    try:
+        letter_id = _letter_id(token)
+        asking = ask_who()
+        if asking is not None:
+            return keep_private(asking)
+        player = account.sign_in(letter_id, now=datetime.now(UTC))
+    except OldLink as error:
+        return _another_link(error)
     session.clear()
     session["player"] = player.id
     session.permanent = True
@@ -178,12 +180,34 @@ def _value(option: Option) -> object:
     return typed or option.default
 
 
-def _signing_in(token: str) -> Player:
-    player_id, nth = tokens().read_timed_link("sign-in", token, seconds=SIGN_IN_SECONDS)
-    player = db.session.get(Player, player_id)
-    if player is None or player.sign_ins != nth:
-        raise BadLink(N_("this link was used already, or is too old; ask for another one"))
-    return player
+def _letter_id(token: str) -> int:
+    """Return the letter whose link this is; raises BadLink, or OldLink once it is no good."""
+    letter_id = tokens().read_timed_link("sign-in", token, seconds=LINK_SECONDS)
+    if not account.may_sign_in(db.session.get_one(Letter, letter_id)):
+        raise OldLink
+    return letter_id
+
+
+def _another_link(error: OldLink) -> Page:
+    """Say that a link is used up or too old, above the form that asks for another one."""
+    return keep_private(make_response(_front_page(in_words(error)), 404))
+
+
+def _front_page(problem: str = "", address: str = "") -> str:
+    player = signed_in()
+    return render_template(
+        "web/front.html",
+        games=GAMES,
+        matches=() if player is None else _matches(player),
+        problem=problem,
+        address=address,
+    )
+
+
+def _language() -> str:
+    """Return the language that the reader's browser asks for."""
+    language = str(get_locale())[:2]
+    return language if language in LANGUAGES else settings().language
 
 
 def _matches(player: Player) -> list[Match]:

@@ -43,14 +43,15 @@ def add_to(app: Flask) -> None:
 
 def signed_in() -> Player | None:
     """Return the player of this session, if there is one."""
-    return db.session.get(Player, session["player"]) if "player" in session else None
+    player = db.session.get(Player, session["player"]) if "player" in session else None
+    return None if player is None or player.deleted_at is not None else player
 
 
 def is_host() -> bool:
     """Return whether the player of this session is named as a host in the settings."""
     player = signed_in()
     hosts = [address.strip().lower() for address in settings().host_addresses]
-    return player is not None and player.address in hosts
+    return player is not None and not set(hosts).isdisjoint(player.every_address)
 
 
 def the_host() -> Player:

@@ -386,7 +386,7 @@ def test_a_turn_is_a_line_with_its_times_and_marks(match, late, now) -> None:
 def test_what_mail_failed_comes_after_the_turns_and_steers_no_terminal(match, now) -> None:
     moment = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
     with writing():
-        bob = db.session.scalars(select(Player).where(Player.name == "Bob")).one()
+        bob = db.session.scalars(select(Player).where(Player.stored_name == "Bob")).one()
         bob.unreachable_at, bob.unreachable_why = moment, "550\x1b[2J\nno such user"
         letter = letters_to("bob")[0]
         letter.state, letter.error, letter.created_at = LetterState.FAILED, "554 no", moment
