@@ -142,15 +142,17 @@ def come_back(player_id: int, *, now: datetime) -> None:
 
 
 def stop_mails(address: str, *, now: datetime) -> None:
-    """Mail an address no more, as its owner wants; their games go on all the same."""
+    """Mail whose address this is no more, as they want; their games go on all the same."""
     with writing():
-        suppression.suppress(address, Why.ASKED, now=now)
+        for one in lobby.every_address(address):
+            suppression.suppress(one, Why.ASKED, now=now)
 
 
 def want_mails(address: str, *, now: datetime) -> None:
-    """Mail an address again, as its owner wants, and first what waits for them."""
+    """Mail whose address this is again, as they want, and first what waits for them."""
     with writing():
-        suppression.allow(address)
+        for one in lobby.every_address(address):
+            suppression.allow(one)
         player = find_player(address)
         if player is not None:
             _tell_untold(player, now=now)

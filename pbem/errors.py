@@ -49,6 +49,10 @@ class BadAddress(PbemError):
     """that does not look like a mail address; write it as name@example.org"""
 
 
+class AddressTaken(PbemError):
+    """this address is another player's already; nothing was changed"""
+
+
 class TooMany(PbemError):
     """that is more than a day allows; try again tomorrow"""
 

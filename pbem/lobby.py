@@ -79,7 +79,8 @@ def open_table(
     _check_times(pace_hours, bank_hours, policy)
     wanted = [_checked_chair(chair) for chair in chairs]
     invited = [chair.address for chair in wanted if chair.address]
-    if len({opener.address, *invited}) != 1 + len(invited):
+    # That two addresses of somebody else are one person's is not for the opener to learn.
+    if len({*opener.every_address, *invited}) != len(opener.every_address) + len(invited):
         raise BadSeats(N_("each person has one seat: give every address once, and not your own"))
     server_key = secrets.token_bytes(32)
     with writing():
@@ -121,7 +122,7 @@ def sit(
     phrase, zone = clean_phrase(phrase), clean_zone(zone)
     with writing():
         seat = _locked(seat_id)
-        if seat.player is not None and seat.player.address == seat.invited:
+        if seat.player is not None and seat.invited in seat.player.every_address:
             return seat.match, seat.player
         if seat.match.status not in (Status.OPEN, Status.RUNNING):
             raise TableClosed
@@ -226,6 +227,12 @@ def expire(match_id: int, *, now: datetime) -> bool:
 def find_player(address: str) -> Player | None:
     """Return the player whose address this is, preferred or not, if there is one."""
     return db.session.scalar(select(Player).join(Address).where(Address.address == address))
+
+
+def every_address(address: str) -> list[str]:
+    """Return all addresses of the person whose address this is; a stranger's is the only one."""
+    player = find_player(address)
+    return [address] if player is None else player.every_address
 
 
 def new_player(address: str, *, name: str, language: str, zone: str, now: datetime) -> Player:

@@ -229,6 +229,15 @@ def sign_in(
     )
 
 
+def add_address(address: str, player: Player, *, state: LetterState, now: datetime) -> None:
+    """Mail an address the link by which it becomes one of a player's.
+
+    It is no letter of the player: a stranger may read it, and it must lead to nothing of theirs.
+    """
+    about = {"player": player.id}
+    _add("add_address", address, player.language, player.zone, now, about=about, state=state)
+
+
 def drop_notices(turn: Turn) -> None:
     """Drop what still waits to be told about a turn that is over."""
     db.session.execute(

@@ -1,6 +1,6 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
-The same row always gives the same bytes, save that a sign-in link is fresh at each try.
+The same row always gives the same bytes, save that a link which is good for half an hour is fresh at each try.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def is_true(letter: Letter) -> bool:
             and seat.is_vacant
             and seat.match.status in (Status.OPEN, Status.RUNNING)
         )
+    if letter.kind == "add_address":
+        return account.may_add(letter)
     if letter.kind == "sign_in":
         return account.may_sign_in(letter)
     return True

@@ -10,9 +10,10 @@ from flask_babel import format_decimal, gettext
 
 from engine import GAMES
 from engine.game import N_
-from pbem import words
+from pbem import account, words
 from pbem.ext import db, tokens
 from pbem.links import Links
+from pbem.lobby import find_player
 from pbem.models import Letter, Match, Proposal, Seat, Turn
 from pbem.tableau import Picture
 from pbem.tokens import Named
@@ -36,6 +37,18 @@ def sign_in(letter: Letter) -> Content:
     """Return the letter with the link that signs its reader in."""
     token = tokens().timed_link("sign-in", letter.id)
     return Content({"url": Links().sign_in(token)}, {})
+
+
+def add_address(letter: Letter) -> Content:
+    """Return the letter by which an address becomes one of a player's, or says that it is not."""
+    token = tokens().timed_link("address", letter.id)
+    values = {
+        "url": Links().add_address(token),
+        "name": account.adder(letter).name,
+        "address": letter.address,
+        "is_taken": find_player(letter.address) is not None,
+    }
+    return Content(values, {})
 
 
 def invitation(letter: Letter) -> Content:

@@ -68,6 +68,11 @@ def sign_in(_tables: Sequence[Match]) -> None:
     account.ask_to_sign_in(READER, language="en", now=NOW)
 
 
+def add_address(_tables: Sequence[Match]) -> None:
+    """Ask for a second address."""
+    account.ask_to_add(_reader().id, "ada@work.example", now=NOW)
+
+
 def for_host(_tables: Sequence[Match]) -> None:
     """Find out that no worker ran for a while."""
     with writing():
@@ -213,7 +218,7 @@ def started(match: Match) -> None:
 
 
 OF_SITE: Final[dict[str, Callable[[Sequence[Match]], None]]] = {
-    happens.__name__: happens for happens in (sign_in, for_host, digest, reminders)
+    happens.__name__: happens for happens in (sign_in, add_address, for_host, digest, reminders)
 }
 OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
     happens.__name__: happens

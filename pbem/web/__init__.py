@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.web import errors, home, hooks, host, letters, match, rules, seat, security, stop, you
+from pbem.web import (
+    account,
+    errors,
+    home,
+    hooks,
+    host,
+    letters,
+    match,
+    rules,
+    seat,
+    security,
+    stop,
+    you,
+)
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -12,7 +25,7 @@ if TYPE_CHECKING:
 
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
-    for module in (home, hooks, host, letters, match, rules, seat, stop, you):
+    for module in (account, home, hooks, host, letters, match, rules, seat, stop, you):
         app.register_blueprint(module.pages)
     errors.add_to(app)
     security.add_to(app)
