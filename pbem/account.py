@@ -45,7 +45,7 @@ def may_sign_in(letter: Letter) -> bool:
     """Return whether the link of a letter is still good: it is, until one signs in."""
     player = find_player(letter.address)
     is_unused = letter.about["sign_ins"] == (player.sign_ins if player else 0)
-    # Without its address it was that of somebody who has deleted their account.
+    # Without its address it was that of somebody who deleted their account.
     return is_unused and letter.address != ""
 
 

@@ -30,17 +30,21 @@ def resign(seat_id: int, *, now: datetime) -> None:
     Resigning twice changes nothing. Raises MatchOver.
     """
     with writing():
-        seat = _locked(seat_id)
-        if seat.resigned:
-            return
-        seat.resigned = True
-        if len(seat.match.seats) == 2:
-            play.stop(seat.match, "resigned", now=now)
-        elif not _persons(seat.match):
-            play.stop(seat.match, "stopped", now=now)
-        else:
-            post.notice(seat.match, "resigned", {"name": seat.name}, but=seat, now=now)
-            _drop_notices(seat)
+        give_up(_locked(seat_id), now=now)
+
+
+def give_up(seat: Seat, *, now: datetime) -> None:
+    """Do what resigning does. The caller holds the transaction and the match's lock."""
+    if seat.resigned:
+        return
+    seat.resigned = True
+    if len(seat.match.seats) == 2:
+        play.stop(seat.match, "resigned", now=now)
+    elif not _persons(seat.match):
+        play.stop(seat.match, "stopped", now=now)
+    else:
+        post.notice(seat.match, "resigned", {"name": seat.stored_name}, but=seat, now=now)
+        _drop_notices(seat)
 
 
 def propose(seat_id: int, kind: str, about: dict[str, Any], *, now: datetime) -> Proposal:

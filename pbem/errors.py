@@ -29,6 +29,10 @@ class OldLink(BadLink):
     """this link was used already, or is too old; ask for another one"""
 
 
+class AccountGone(BadLink):
+    """this account was deleted, and its links with it"""
+
+
 class ForeignSeat(PbemError):
     """this link belongs to another player's seat; open your own from your mail"""
 

@@ -1,6 +1,7 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
-The same row always gives the same bytes, save that a link which is good for half an hour is fresh at each try.
+The same row always gives the same bytes, save that links which are good for half an hour are
+fresh at each try.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pbem import account, words
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.lobby import find_player
-from pbem.models import Letter, Match, Proposal, Seat, Turn
+from pbem.models import Letter, Match, Proposal, Seat, Turn, shown_name
 from pbem.tableau import Picture
 from pbem.tokens import Named
 
@@ -74,7 +74,7 @@ def declined(letter: Letter) -> Content:
     assert letter.match is not None, "an invitation is to a table"
     url = Links().join(letter.match)
     values = {
-        "who": letter.about["address"],
+        "who": shown_name(letter.about["address"]),
         "match": letter.match,
         "join_url": url,
         "history_url": Links().match(letter.match),
@@ -95,7 +95,7 @@ def sat_down(letter: Letter) -> Content:
     assert match is not None, "it is about a table"
     vacant = [seat for seat in match.seats if seat.is_vacant]
     values = {
-        "who": letter.about["name"],
+        "who": shown_name(letter.about["name"]),
         "match": match,
         "title": GAMES[match.game].title,
         "missing": len(vacant),
@@ -131,7 +131,7 @@ def notice(letter: Letter) -> Content:
     match, seat, about = letter.match, letter.seat, letter.about
     assert match is not None, "it is about a table"
     assert seat is not None, "it is for a seat"
-    fields = {name: about.get(name) or gettext("the host") for name in ("name", "by")}
+    fields = {name: shown_name(about.get(name) or gettext("the host")) for name in ("name", "by")}
     if "until" in about:
         fields["until"] = words.moment(datetime.fromisoformat(about["until"]), letter.zone)
     values = {
@@ -174,6 +174,7 @@ NOTICES: Final = {
     ),
     "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
     "cancelled": N_("This table did not fill within three weeks, so it is closed."),
+    "closed": N_("Who opened this table has deleted their account, so it is closed."),
 }
 
 

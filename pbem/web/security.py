@@ -17,7 +17,7 @@ from flask import (
     session,
 )
 
-from pbem.errors import BadLink, ForeignSeat
+from pbem.errors import AccountGone, BadLink, ForeignSeat
 from pbem.ext import db, settings, tokens
 from pbem.models import Player, Seat
 
@@ -121,6 +121,8 @@ def _is_remembered() -> bool:
 
 def refuse_others(seat: Seat, player_id: int) -> None:
     """Refuse a link to a seat that was another player's, or that another player opens."""
+    if seat.player is not None and seat.player.deleted_at is not None:
+        raise AccountGone
     player = signed_in()
     is_foreign = player is not None and seat.player_id not in (None, player.id)
     if is_foreign or player_id != (seat.player_id or 0):

@@ -13,7 +13,7 @@ from engine import GAMES
 from engine.game import N_
 from pbem import agreements, away, clocks, deadlines, post, suppression, words
 from pbem.config import LANGUAGES
-from pbem.errors import PbemError
+from pbem.errors import AccountGone, PbemError
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.mail import entries, plain
@@ -125,7 +125,10 @@ def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
 
 def _player(purpose: str, token: str) -> Player:
     (player_id,) = tokens().read_link(purpose, token)
-    return db.session.get_one(Player, player_id)
+    player = db.session.get_one(Player, player_id)
+    if player.deleted_at is not None:
+        raise AccountGone
+    return player
 
 
 def _page(player: Player, problem: str, status: int) -> Response:
