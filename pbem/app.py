@@ -102,7 +102,10 @@ def _add_words(app: Flask) -> None:
         listed=words.listed,
     )
     app.jinja_env.globals.update(
-        get_locale=get_locale, site_name=lambda: settings().site_name, card_svg=_card
+        get_locale=get_locale,
+        language_name=words.language_name,
+        site_name=lambda: settings().site_name,
+        card_svg=_card,
     )
 
 

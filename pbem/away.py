@@ -242,7 +242,7 @@ def _minutes(text: str) -> int | None:
     if not text:
         return None
     hours, _, minutes = text.partition(":")
-    if not (hours.isdecimal() and minutes.isdecimal() and len(minutes) == 2):
+    if not (hours.isdecimal() and minutes.isdecimal() and len(hours) <= 2 == len(minutes)):
         raise BadTime
     if int(hours) > 23 or int(minutes) > 59:
         raise BadTime

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from engine import deal
 from engine.game import N_
@@ -17,6 +19,12 @@ MOST_NAME: Final = 40  # characters
 _ADDRESS: Final = re.compile(
     r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+)
+# Signs that turn what follows them, and the page's own words with it, from right to left.
+_TURNING: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# Zones are offered by their place; the names of old, as US/Eastern, are understood too.
+_PLACE: Final = re.compile(
+    r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)/"
 )
 
 
@@ -48,9 +56,12 @@ def clean_name(text: str) -> str:
 def clean_phrase(text: str) -> str:
     """Return a phrase for the deal on one line; raises BadPhrase."""
     try:
-        return deal.clean_phrase(text)
+        phrase = deal.clean_phrase(text)
     except ValueError:
         raise BadPhrase from None
+    if any(unicodedata.category(char) == "Cc" or char in _TURNING for char in phrase):
+        raise BadPhrase(N_("a phrase can't hold control characters; type it anew"))
+    return phrase
 
 
 def clean_zone(text: str) -> str:
@@ -59,3 +70,9 @@ def clean_zone(text: str) -> str:
         return ZoneInfo(text).key
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise BadZone from None
+
+
+@cache
+def zones() -> tuple[str, ...]:
+    """Return the time zones that a form offers."""
+    return tuple(sorted(name for name in available_timezones() if _PLACE.match(name)))

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.game import N_
-from pbem import agreements, away, clocks, deadlines, post, suppression, words
+from pbem import agreements, away, cleaning, clocks, deadlines, post, suppression, words
 from pbem.config import LANGUAGES
 from pbem.errors import AccountGone, PbemError
 from pbem.ext import db, tokens
@@ -64,7 +64,7 @@ def change(token: str) -> Response | Answer:
             case "away":
                 away.set_absence(player.id, form.get("first", ""), form.get("last", ""), now=now)
             case "end":
-                away.end_absence(form.get("absence", 0, type=int), player.id, now=now)
+                away.end_absence(form.get("absence", 0, type=_number), player.id, now=now)
             case "mails_off":
                 away.stop_mails(player.address, now=now)
             case "mails_on":
@@ -131,6 +131,11 @@ def _player(purpose: str, token: str) -> Player:
     return player
 
 
+def _number(text: str) -> int:
+    """Return a whole number that a database can hold; raises ValueError."""
+    return int(text[:18])
+
+
 def _page(player: Player, problem: str, status: int) -> Response:
     now = datetime.now(UTC)
     page = render_template(
@@ -140,6 +145,7 @@ def _page(player: Player, problem: str, status: int) -> Response:
         done=request.args.get("done"),
         typed=request.form,
         languages=LANGUAGES,
+        zones=cleaning.zones(),
         steps=deadlines.STEPS,
         kinds=list(Entries),
         wall=words.wall,
