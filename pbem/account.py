@@ -13,10 +13,9 @@ from pbem import away, post, suppression
 from pbem.cleaning import clean_address
 from pbem.errors import AddressTaken, BadAddress, BadChoice, OldLink, TooMany
 from pbem.ext import db, settings, writing
-from pbem.lobby import find_player, mailed_lately, new_player
+from pbem.lobby import MOST_SIGN_INS, find_player, mailed_lately, new_player
 from pbem.models import Address, Letter, LetterState, Player
 
-MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 MOST_ADDRESSES: Final = 5  # of one player
 
 

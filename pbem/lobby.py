@@ -21,6 +21,7 @@ from pbem.errors import (
     BadChoice,
     BadPace,
     BadSeats,
+    PbemError,
     SeatedAlready,
     SeatTaken,
     TableClosed,
@@ -30,6 +31,7 @@ from pbem.ext import db, settings, writing
 from pbem.models import Address, Letter, LetterState, Match, Player, Policy, Seat, Status
 
 MOST_INVITED: Final = 10  # invitations to one address in a day
+MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 _CODE_FIRST: Final = """
     amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
@@ -155,17 +157,23 @@ def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
 def reserve(match_id: int, address: str, *, now: datetime) -> None:
     """Hold a free place for an address and mail it the invitation, which proves it.
 
-    Raises BadAddress, TooMany, TableClosed, SeatTaken or SeatedAlready.
+    Whoever asks may be a stranger, and is not told who sits or is invited here, or wants no
+    mail: one who sits here is mailed the link that signs in, one who is invited the same
+    invitation again. Raises BadAddress, TooMany, TableClosed or SeatTaken.
     """
     address = clean_address(address)
     with writing():
         match = _locked_match(match_id)
-        if any(seat.invited == address for seat in match.seats):
-            raise SeatedAlready(N_("this address has its invitation already; look in its mailbox"))
-        if any(seat.player and seat.player.address == address for seat in match.seats):
-            raise SeatedAlready
-        seat = _free_seat(match)
-        check_invitations(match.opener, [address], now=now)
+        free, player = _free_seat(match), find_player(address)
+        _check_day(match.opener, 1, now=now)
+        if player is not None and any(seat.player_id == player.id for seat in match.seats):
+            if mailed_lately(address, "sign_in", now=now) < MOST_SIGN_INS:
+                post.sign_in(address, player, language=player.language, now=now)
+            return
+        if _why_not_invited(address, now=now) is not None:
+            return
+        held = [seat for seat in match.seats if seat.invited == address and seat.is_vacant]
+        seat = held[0] if held else free
         seat.invited = address
         post.invitation(seat, match.opener, now=now)
 
@@ -255,6 +263,15 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
 
     Raises BadAddress or TooMany.
     """
+    _check_day(opener, len(addresses), now=now)
+    for address in addresses:
+        why = _why_not_invited(address, now=now)
+        if why is not None:
+            raise why
+
+
+def _check_day(opener: Player, more: int, *, now: datetime) -> None:
+    """Raise TooMany for an opener who would have invited too many within a day."""
     # Held, so that two tables opened at once count each other.
     db.session.execute(select(Player.id).where(Player.id == opener.id).with_for_update())
     sent = (
@@ -265,19 +282,23 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
         .where(Match.opener_id == opener.id)
     )
     most = settings().invitations_a_day
-    if addresses and (db.session.scalar(sent) or 0) + len(addresses) > most:
+    if more and (db.session.scalar(sent) or 0) + more > most:
         raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
-    for address in addresses:
-        if suppression.is_suppressed(address):
-            raise BadAddress(
-                N_("%(address)s takes no mail from this server; pass the table's link on"),
-                address=address,
-            )
-        if mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
-            raise TooMany(
-                N_("%(address)s was invited often enough today; pass the table's link on"),
-                address=address,
-            )
+
+
+def _why_not_invited(address: str, *, now: datetime) -> PbemError | None:
+    """Return why an address is not mailed an invitation; None if it is."""
+    if suppression.is_suppressed(address):
+        return BadAddress(
+            N_("%(address)s takes no mail from this server; pass the table's link on"),
+            address=address,
+        )
+    if mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
+        return TooMany(
+            N_("%(address)s was invited often enough today; pass the table's link on"),
+            address=address,
+        )
+    return None
 
 
 def mailed_lately(address: str, kind: str, *, now: datetime) -> int:

@@ -27,10 +27,11 @@ from sqlalchemy import event, func, select
 from pbem import account, away, lobby, suppression
 from pbem.errors import BadSeats, OldLink, SeatedAlready, TooMany
 from pbem.ext import db, tokens, writing
+from pbem.links import Links
 from pbem.lobby import Chair, find_player
 from pbem.mail import inbox
 from pbem.mail.inbox import Envelope
-from pbem.models import Letter, Note, Player
+from pbem.models import Letter, Match, Note, Player
 
 TOO_OLD = "This link was used already, or is too old; ask for another one."
 MINUTE = timedelta(minutes=1)
@@ -364,3 +365,22 @@ def test_strangers_are_led_to_the_front_page(client) -> None:
     assert client.get("/account").location == "/"
     assert client.post("/account", data={"form_token": form_token(client)}).location == "/"
     assert client.post("/account").status_code == 400
+
+
+def test_who_has_a_tables_link_does_not_learn_who_sits_or_is_invited_there(client, now) -> None:
+    ann, bob = with_work(now), player("bob", now=now)
+    match = lobby.open_table(ann, "biscuit", [Chair(), Chair(), Chair()], {}, now=now)
+    lobby.join(match.id, bob, phrase="", now=now)
+    lobby.reserve(match.id, ADDRESSES["cleo"], now=now)
+    shared = Links().join(match).removeprefix("https://play.example")
+    answers = set()
+    for address in (WORK, *ADDRESSES.values()):
+        page = client.post(shared, data={"address": address})
+        answers.add((page.status_code, page.text.replace(address, "somebody@x.example")))
+    assert len(answers) == 1
+    kinds = [[letter.kind for letter in letters_to(name)] for name in ("bob", "cleo", "dan")]
+    assert kinds == [["sign_in"], ["invitation"] * 2, ["invitation"]]
+    assert [letter.kind for letter in letters_at(WORK)] == ["add_address", "sign_in"]
+    db.session.expire_all()
+    held = [seat.invited for seat in db.session.get_one(Match, match.id).seats]
+    assert held == [None, None, ADDRESSES["cleo"], ADDRESSES["dan"]]

@@ -230,8 +230,11 @@ def test_a_stopped_stranger_is_not_even_invited(app, mailbox, now) -> None:
     assert mailbox.arrived == []
     with pytest.raises(BadAddress, match="takes no mail from this server"):
         lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
-    with pytest.raises(BadAddress):
-        lobby.reserve(waiting_table_of(ann, now).id, ADDRESSES["dan"], now=now)
+    # Who only has the table's link is not told.
+    waiting = waiting_table_of(ann, now)
+    lobby.reserve(waiting.id, ADDRESSES["dan"], now=now)
+    assert [seat.invited for seat in waiting.seats] == [None, None]
+    assert [letter.kind for letter in letters_to("dan")] == ["invitation"]
 
 
 def waiting_table_of(opener: Player, now) -> Match:
