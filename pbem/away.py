@@ -31,6 +31,8 @@ from pbem.models import (
 )
 
 LONGEST_AHEAD: Final = timedelta(days=366)  # how far off an absence may begin
+MOST_SOFT: Final = 5  # letters to one address that came back for a reason that may pass
+SOFT_WITHIN: Final = timedelta(days=7)  # and for how long each of them counts
 
 
 def change_settings(
@@ -175,6 +177,24 @@ def bounced(letter_id: int, reason: str, *, now: datetime) -> None:
         seat = turn.asked
         if clocks.hold_if_unreachable(turn, seat, now=now) or is_news:
             post.notice(turn.match, "unreachable", {"name": seat.name}, but=seat, now=now)
+
+
+def bounced_softly(letter_id: int, reason: str, *, now: datetime) -> None:
+    """Count a letter that came back for a reason that may pass; many in some days are a bounce.
+
+    A letter counts once however often its delay is told. The caller holds the transaction.
+    """
+    letter = db.session.get_one(Letter, letter_id)
+    letter.soft_bounced_at = letter.soft_bounced_at or now
+    lately = select(Letter).where(
+        Letter.address == letter.address, Letter.soft_bounced_at > now - SOFT_WITHIN
+    )
+    counted = db.session.scalars(lately).all()
+    if len(counted) < MOST_SOFT:
+        return
+    for one in counted:
+        one.soft_bounced_at = None  # once the address is good again, it starts anew
+    bounced(letter_id, reason, now=now)
 
 
 def reached(player: Player, *, now: datetime) -> None:

@@ -47,6 +47,10 @@ class Links:
         player_id = turn.asked.player_id or 0
         return f"{self._base}/m/{self._tokens.link('move', turn.id, n, player_id)}"
 
+    def rematch(self, seat: Seat) -> str:
+        """Return the link by which a seat's player asks the same people once more."""
+        return f"{self._base}/r/{self._tokens.link('rematch', seat.id, seat.player_id or 0)}"
+
     def you(self, player: Player) -> str:
         """Return a player's own page: their times, absences, and "I am back"."""
         return f"{self._base}/y/{self._tokens.link('you', player.id)}"

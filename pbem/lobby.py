@@ -21,7 +21,6 @@ from pbem.errors import (
     BadChoice,
     BadPace,
     BadSeats,
-    PbemError,
     SeatedAlready,
     SeatTaken,
     TableClosed,
@@ -32,6 +31,7 @@ from pbem.models import Address, Letter, LetterState, Match, Player, Policy, Sea
 
 MOST_INVITED: Final = 10  # invitations to one address in a day
 MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
+MOST_LISTED: Final = 50  # tables on the front page
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
 _CODE_FIRST: Final = """
     amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
@@ -68,6 +68,8 @@ def open_table(
     weekends: bool = False,
     policy: str = Policy.HOUSE,
     draws_seats: bool = False,
+    is_listed: bool = False,
+    rematch_of: Match | None = None,
     phrase: str = "",
     now: datetime,
 ) -> Match:
@@ -92,6 +94,8 @@ def open_table(
             options=checked,
             opener_id=opener.id,
             draws_seats=draws_seats,
+            is_listed=is_listed,
+            rematch_of=None if rematch_of is None else rematch_of.id,
             server_key=server_key,
             commitment=deal.commitment(server_key),
             pace_hours=pace_hours,
@@ -170,7 +174,9 @@ def reserve(match_id: int, address: str, *, now: datetime) -> None:
             if mailed_lately(address, "sign_in", now=now) < MOST_SIGN_INS:
                 post.sign_in(address, player, language=player.language, now=now)
             return
-        if _why_not_invited(address, now=now) is not None:
+        try:
+            check_invited(address, now=now)
+        except (BadAddress, TooMany):
             return
         held = [seat for seat in match.seats if seat.invited == address and seat.is_vacant]
         seat = held[0] if held else free
@@ -218,6 +224,22 @@ def take_back(seat: Seat, address: str, reason: str, *, now: datetime) -> None:
         post.came_back(seat.match, address, reason, now=now)
 
 
+def listed(*, now: datetime) -> list[Match]:
+    """Return the tables that everybody may sit down at, the newest first."""
+    found = db.session.scalars(
+        select(Match)
+        .where(Match.is_listed, Match.status == Status.OPEN, Match.opened_at > now - WAITS)
+        .order_by(Match.opened_at.desc())
+        .limit(MOST_LISTED)
+    )
+    return [match for match in found if has_free_seat(match)]
+
+
+def has_free_seat(match: Match) -> bool:
+    """Return whether anybody may still sit down, with no invitation."""
+    return any(seat.is_vacant and seat.invited is None for seat in match.seats)
+
+
 def expire(match_id: int, *, now: datetime) -> bool:
     """Close a table that never filled, and tell who sits or was invited there.
 
@@ -228,6 +250,7 @@ def expire(match_id: int, *, now: datetime) -> bool:
         if match.status != Status.OPEN or match.opened_at + WAITS > now:
             return False
         match.status = Status.CANCELLED
+        match.rematch_of = None  # its players may try once more
         post.notice(match, "cancelled", {}, now=now)
         return True
 
@@ -265,9 +288,7 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
     """
     _check_day(opener, len(addresses), now=now)
     for address in addresses:
-        why = _why_not_invited(address, now=now)
-        if why is not None:
-            raise why
+        check_invited(address, now=now)
 
 
 def _check_day(opener: Player, more: int, *, now: datetime) -> None:
@@ -286,19 +307,21 @@ def _check_day(opener: Player, more: int, *, now: datetime) -> None:
         raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
 
 
-def _why_not_invited(address: str, *, now: datetime) -> PbemError | None:
-    """Return why an address is not mailed an invitation; None if it is."""
+def check_invited(address: str, *, now: datetime) -> None:
+    """Keep an address from mail that it does not want, or too much; raises BadAddress or TooMany.
+
+    Their words name the address.
+    """
     if suppression.is_suppressed(address):
-        return BadAddress(
+        raise BadAddress(
             N_("%(address)s takes no mail from this server; pass the table's link on"),
             address=address,
         )
     if mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
-        return TooMany(
+        raise TooMany(
             N_("%(address)s was invited often enough today; pass the table's link on"),
             address=address,
         )
-    return None
 
 
 def mailed_lately(address: str, kind: str, *, now: datetime) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from pbem.mail.listener import Listener
 
+TOKEN = "a-token"
 ADDRESSES = {name: f"{name}@players.example" for name in ("ann", "bob", "cleo", "dan")}
 
 
@@ -177,6 +178,25 @@ class KnownDevice(FlaskClient):
         super().__init__(*given, **more)
         token = self.application.extensions["pbem.tokens"].link("device", 1)
         self.set_cookie("device", token)
+
+
+def signed_in(app: Flask, name: str) -> FlaskClient:
+    """Return a browser in which one of the cast is signed in; its forms carry TOKEN."""
+    client = app.test_client()
+    with client.session_transaction() as session:
+        session["player"] = lobby.find_player(ADDRESSES[name]).id
+        session["form"] = TOKEN
+    return client
+
+
+def path(url: str) -> str:
+    """Return a link's place on the server."""
+    return url.removeprefix("https://play.example")
+
+
+def words(page: Any) -> str:
+    """Return the words of a page, with single spaces."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page.text).split())
 
 
 def by_link(app: Flask, message: EmailMessage, nth: int) -> None:

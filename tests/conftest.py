@@ -17,6 +17,7 @@ from sqlalchemy import inspect, text
 
 if TYPE_CHECKING:
     from flask import Flask
+    from flask_sqlalchemy import SQLAlchemy
     from mail_host import MailHost
 
     from pbem.mail.listener import Listener
@@ -119,11 +120,23 @@ def app(
         yield found
         db.session.remove()
         if not database_url.startswith("sqlite"):
-            names = ", ".join(f'"{table.name}"' for table in db.metadata.sorted_tables)
-            db.session.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
-            db.session.commit()
-        db.session.remove()
+            empty(db)
         db.engine.dispose()
+
+
+def empty(db: SQLAlchemy) -> None:
+    """Take all rows out of a PostgreSQL database and let its ids begin anew.
+
+    TRUNCATE makes new files for each table, which takes twenty times as long.
+    """
+    names = [table.name for table in db.metadata.sorted_tables]
+    rows = "; ".join(f'DELETE FROM "{name}"' for name in names)
+    ids = ", ".join(f"setval('{name}_id_seq', 1, false)" for name in names)
+    # Without the checks of foreign keys the order of tables makes no difference.
+    db.session.execute(text("SET LOCAL session_replication_role = replica"))
+    db.session.execute(text(f"{rows}; SELECT {ids}").execution_options(no_parameters=True))
+    db.session.commit()
+    db.session.remove()
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def _made_of(raw: bytes, sent: str, command: Commands) -> dict[str, Any]:
     if facts.automatic is not None:
         returned = bounce.read(raw)
         return made | {"bounce": asdict(returned) if returned else None}
-    return made | _asked(reply.read(facts.text, sent=sent, command=command))
+    return made | _asked(reply.read(facts.text, page=facts.page, sent=sent, command=command))
 
 
 def _asked(read: reply.Reply) -> dict[str, Any]:

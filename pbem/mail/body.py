@@ -56,10 +56,18 @@ def decoded(data: bytes, charset: str) -> str:
     return data.decode("cp1252", "replace")
 
 
-def body(mail: Message) -> str:
-    """Return the text that the mail's writer sees, cut to 64 KB and its lines to 400."""
+def bodies(mail: Message) -> tuple[str, str]:
+    """Return the text that the mail's writer sees, and what its HTML says beside a plain text.
+
+    Both are cut to 64 KB and their lines to 400; the second is empty if there are not both.
+    """
     plain, page = texts(mail)
-    text = plain if _is_text(plain) else flatten(page)
+    if not _is_text(plain):
+        return _cut(flatten(page)), ""
+    return _cut(plain), _cut(flatten(page))
+
+
+def _cut(text: str) -> str:
     text = re.sub(r"\r\n?", "\n", text[:BODY]).replace("\0", "")
     return "\n".join(line[:LINE] for line in text.split("\n"))
 

@@ -132,6 +132,7 @@ def game_over(letter: Letter, table: Table) -> Content:
         "places": sorted(telling.standings, key=lambda standing: -standing.score),
         "key": match.server_key.hex(),
         "commitment": match.commitment,
+        "rematch_url": Links().rematch(seat),
     }
     name, text = record_file(match)
     file = (name, "application/json", text.encode())

@@ -146,14 +146,16 @@ def _take_automatic(
     with writing():
         if returned is not None:
             letter = _returned(named, returned.message_ids)
-            if letter is not None and returned.is_permanent:
-                away.bounced(letter.id, returned.reason, now=now)
+            if letter is not None:
+                came_back = away.bounced if returned.is_permanent else away.bounced_softly
+                came_back(letter.id, returned.reason, now=now)
             verdict = "bounce" if letter is not None else "unknown"
             play.close_note(note_id, verdict, reason=returned.reason, now=now)
             return
         if complained is not None:
             letter = _returned(named, complained)
-            if letter is not None:
+            # The address is gone once its player has deleted their account.
+            if letter is not None and letter.address:
                 suppression.suppress(letter.address, Why.COMPLAINT, now=now)
             verdict = "complaint" if letter is not None else "unknown"
             play.close_note(note_id, verdict, reason=automatic, now=now)
@@ -212,7 +214,7 @@ def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Name
 
 def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) -> None:
     seat = turn.asked
-    read = _read_moves(turn, facts.text, sent=_sent_words(turn))
+    read = _read_moves(turn, facts.text, page=facts.page, sent=_sent_words(turn))
     doubt = _doubt(seat, facts)
     if doubt is not None:
         _hold(note_id, turn, _one_move(turn, read), doubt, now=now)
@@ -223,11 +225,11 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     _do(note_id, turn, read, now=now)
 
 
-def _read_moves(turn: Turn, text: str, *, sent: str | None) -> reply.Reply:
+def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> reply.Reply:
     """Read a text as a reply to a turn, with the moves that the turn had."""
     table = load(turn.match, ply=turn.ply)
     commands = reply.turn_commands(table.game, table.view(turn.seat))
-    return reply.read(text, sent=sent, command=commands)
+    return reply.read(text, page=page, sent=sent, command=commands)
 
 
 def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
@@ -249,8 +251,12 @@ def _doubt(seat: Seat, facts: note.Facts) -> str | None:
     """Return why a mail may not be from the seat's player; None if nothing speaks against it."""
     if seat.player is None or not trust.is_from(facts.sender, seat.player.every_address):
         return "stranger"
-    is_forged = trust.has_failed(facts.authentication, settings().authserv_id)
-    return "unproven" if is_forged else None
+    return "unproven" if _is_forged(facts) else None
+
+
+def _is_forged(facts: note.Facts) -> bool:
+    """Return whether our own mail server says that the sender is not who it says."""
+    return trust.has_failed(facts.authentication, settings().authserv_id)
 
 
 def _one_move(turn: Turn, read: reply.Reply) -> str | None:
@@ -315,7 +321,12 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
     if not trust.is_from(facts.sender, invited):
         _finish(note_id, "stranger", "the sender is not the one who was invited", now=now)
         return
-    read = reply.read(facts.text, sent=None, command=reply.invitation_commands())
+    if _is_forged(facts):
+        _invite_again(seat, now=now)
+        _finish(note_id, "held", DOUBTS["unproven"], now=now)
+        return
+    commands = reply.invitation_commands()
+    read = reply.read(facts.text, page=facts.page, sent=None, command=commands)
     if read.commands == ("sit",):
         opener = seat.match.opener
         try:
@@ -330,10 +341,15 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
         lobby.decline(seat.id, now=now)
         _finish(note_id, "declined", None, now=now)
     else:
-        with writing():
-            if _may_answer(seat, "invitation", now=now):
-                post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
+        _invite_again(seat, now=now)
         _finish(note_id, "unreadable", "neither sit down nor decline was read", now=now)
+
+
+def _invite_again(seat: Seat, *, now: datetime) -> None:
+    """Answer with the invitation, whose links do what the mail did not."""
+    with writing():
+        if _may_answer(seat, "invitation", now=now):
+            post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
 
 
 def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:

@@ -13,7 +13,7 @@ from email.policy import Compat32
 from typing import Final
 
 from pbem.mail.automatic import tells_absence, why_automatic
-from pbem.mail.body import body, decoded
+from pbem.mail.body import bodies, decoded
 
 MAIL: Final = 1024 * 1024  # bytes of a mail
 HEADERS: Final = 64 * 1024  # bytes of the header block
@@ -37,6 +37,7 @@ class Facts:
     ``sender`` is the one address in From, in lower case, or empty if there is none or
     more than one. ``recipients`` are where the token may stand, the surest place first.
     ``automatic`` is why the mail must not be answered (None: a person wrote it).
+    ``page`` is what its HTML says, where there is a plain text too (else empty).
     ``authentication`` are the Authentication-Results as they came, from the top.
     """
 
@@ -46,6 +47,7 @@ class Facts:
     subject: str
     automatic: str | None
     text: str
+    page: str
     authentication: tuple[str, ...]
 
     @property
@@ -203,7 +205,7 @@ Headers = Sequence[tuple[str, str]]
 
 def _facts(mail: Message) -> Facts:
     headers = tuple((name.lower(), _unfolded(value)) for name, value in mail.raw_items())
-    text = body(mail)
+    text, page = bodies(mail)
     sender = _sender(headers)
     subject = _words(_first(headers, "subject"))
     return Facts(
@@ -215,6 +217,7 @@ def _facts(mail: Message) -> Facts:
             mail, dict(reversed(headers)), sender=sender, subject=subject, text=text
         ),
         text=text,
+        page=page,
         authentication=tuple(value for name, value in headers if name == "authentication-results"),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import Ambiguous, IllegalMove
@@ -66,12 +66,21 @@ class Reply:
     then: tuple[str, ...] = ()
 
 
-def read(text: str, *, sent: str | None, command: Commands) -> Reply:
-    """Return what the text of a reply asks for; ``sent`` is the letter it answers, if known.
+def read(text: str, *, page: str = "", sent: str | None, command: Commands) -> Reply:
+    """Return what a reply asks for; ``sent`` is the letter it answers, if known.
 
     A line counts only as a whole. Zone 1 runs to the first line that is quoted, ours or a
     reply header; what lies below is looked at only if nothing in zone 1 is a command.
+    Where its ``page``, the HTML beside the text, asks for another thing, that is a choice.
     """
+    found = _read(text, sent=sent, command=command)
+    shown = _read(page, sent=sent, command=command).commands if page else ()
+    if len(found.commands) == len(shown) == 1 and found.commands != shown:
+        return replace(found, commands=(), ambiguous=found.commands + shown, then=())
+    return found
+
+
+def _read(text: str, *, sent: str | None, command: Commands) -> Reply:
     lines = [line[:LINE] for line in text.splitlines()]
     own = _own_lines(lines, Letter(sent))
     say = "\n".join(line.text for line in own if line.said).strip() or None

@@ -6,7 +6,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from pbem.models.base import Id, Instant, Model
@@ -37,10 +46,21 @@ class Letter(Model):
     """An outgoing mail to one address. ``about`` holds what its kind needs beside the ids.
 
     Its Message-ID is made from ``id`` and ``tail`` and so is the same at every try.
-    ``wanted_at`` is when it was to leave, ``due_at`` when it is tried next.
+    ``wanted_at`` is when it was to leave, ``due_at`` when it is tried next, and
+    ``soft_bounced_at`` when it came back for a reason that may pass.
     """
 
-    __table_args__ = (Index("ix_letter_state_due_at", "state", "due_at"),)
+    __table_args__ = (
+        Index("ix_letter_state_due_at", "state", "due_at"),
+        # Few letters come back, and only they are counted.
+        Index(
+            "ix_letter_soft",
+            "address",
+            "soft_bounced_at",
+            sqlite_where=text("soft_bounced_at IS NOT NULL"),
+            postgresql_where=text("soft_bounced_at IS NOT NULL"),
+        ),
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     kind: Mapped[str] = mapped_column(String(32))
@@ -61,6 +81,7 @@ class Letter(Model):
     leased_until: Mapped[datetime | None] = mapped_column(Instant)
     attempts: Mapped[int] = mapped_column(default=0)
     error: Mapped[str | None] = mapped_column(String(500))
+    soft_bounced_at: Mapped[datetime | None] = mapped_column(Instant)
 
     player: Mapped[Player | None] = relationship()
     match: Mapped[Match | None] = relationship()

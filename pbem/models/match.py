@@ -6,7 +6,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from pbem.models.base import Id, Instant, Model
@@ -34,9 +44,21 @@ class Match(Model):
     """One playing of a game. The key, seats, options and moves are the truth of it.
 
     ``code`` is the public id, in addresses and in the deal. ``server_key`` is secret
-    until the match is over. ``ply`` counts its moves. With ``weekends`` its clocks stand
-    still on Saturdays and Sundays. ``paused_at`` is set while all of them are stopped.
+    until the match is over. ``ply`` counts its moves. One that ``is_listed`` is shown to
+    everybody while it waits for players. ``rematch_of`` is the match whose players it asks
+    once more. With ``weekends`` its clocks stand still on Saturdays and Sundays.
+    ``paused_at`` is set while all of them are stopped.
     """
+
+    __table_args__ = (
+        # The front page asks for these few among all matches.
+        Index(
+            "ix_match_listed",
+            "opened_at",
+            sqlite_where=text("is_listed AND status = 'open'"),
+            postgresql_where=text("is_listed AND status = 'open'"),
+        ),
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     code: Mapped[str] = mapped_column(String(64), unique=True)
@@ -44,6 +66,8 @@ class Match(Model):
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     status: Mapped[str] = mapped_column(String(16), default=Status.OPEN)
     opener_id: Mapped[int] = mapped_column(ForeignKey("player.id"))
+    rematch_of: Mapped[int | None] = mapped_column(ForeignKey("match.id"), unique=True)
+    is_listed: Mapped[bool] = mapped_column(default=False)
     draws_seats: Mapped[bool] = mapped_column(default=False)
     server_key: Mapped[bytes] = mapped_column(LargeBinary)
     commitment: Mapped[str] = mapped_column(String(64))
@@ -114,14 +138,22 @@ class Seat(Model):
     match: Mapped[Match] = relationship(back_populates="seats")
     player: Mapped[Player | None] = relationship()
 
-    @property
+    @hybrid_property
     def name(self) -> str | None:
-        """Return the name of who sits here as people read it; None for an empty seat."""
+        """Return the name of who sits here as people read it; None for an empty seat.
+
+        In queries it is as it is stored.
+        """
         return None if self.stored_name is None else shown_name(self.stored_name)
 
-    @name.setter
-    def name(self, name: str | None) -> None:
+    @name.inplace.setter
+    def _set_name(self, name: str | None) -> None:
         self.stored_name = name
+
+    @name.inplace.expression
+    @classmethod
+    def _name_column(cls) -> ColumnElement[str | None]:
+        return cls.stored_name.expression
 
     @property
     def is_filled(self) -> bool:

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Final
 
 from flask_babel import gettext
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, ColumnElement, ForeignKey, String
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from engine.game import N_
@@ -82,14 +83,19 @@ class Player(Model):
         back_populates="player", order_by="Address.id", cascade="all, delete-orphan"
     )
 
-    @property
+    @hybrid_property
     def name(self) -> str:
-        """Return the player's name as people read it."""
+        """Return the player's name as people read it; in queries it is as it is stored."""
         return shown_name(self.stored_name)
 
-    @name.setter
-    def name(self, name: str) -> None:
+    @name.inplace.setter
+    def _set_name(self, name: str) -> None:
         self.stored_name = name
+
+    @name.inplace.expression
+    @classmethod
+    def _name_column(cls) -> ColumnElement[str]:
+        return cls.stored_name.expression
 
     @property
     def every_address(self) -> list[str]:

@@ -12,6 +12,8 @@ from pbem.web import (
     host,
     letters,
     match,
+    practice,
+    rematch,
     rules,
     seat,
     security,
@@ -25,7 +27,20 @@ if TYPE_CHECKING:
 
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
-    for module in (account, home, hooks, host, letters, match, rules, seat, stop, you):
+    for module in (
+        account,
+        home,
+        hooks,
+        host,
+        letters,
+        match,
+        practice,
+        rematch,
+        rules,
+        seat,
+        stop,
+        you,
+    ):
         app.register_blueprint(module.pages)
     errors.add_to(app)
     security.add_to(app)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from flask import (
     Blueprint,
@@ -16,19 +18,23 @@ from flask import (
 )
 from flask import Response as Page
 from flask_babel import get_locale
+from markupsafe import Markup
 from sqlalchemy import select
 from werkzeug.wrappers import Response
 
 from engine import GAMES
 from engine.bots import BOTS
 from engine.errors import BadOption
-from engine.game import N_, Option
-from pbem import account, deadlines, lobby
+from engine.game import N_, Game, Option
+from pbem import account, clocks, deadlines, lobby, words
 from pbem.config import LANGUAGES
 from pbem.errors import BadSeats, OldLink, PbemError
+from pbem.examples import NAMES, example, examples
 from pbem.ext import db, settings, tokens
+from pbem.lengths import Length, lengths
 from pbem.lobby import Chair
 from pbem.models import Letter, Match, Player, Policy, Seat
+from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
 from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
 
@@ -52,7 +58,7 @@ def ask_to_sign_in() -> Response:
     try:
         account.ask_to_sign_in(address, language=_language(), now=datetime.now(UTC))
     except PbemError as error:
-        return make_response(_front_page(in_words(error), address), 400)
+        return make_response(_front_page(problem=in_words(error), address=address), 400)
     return make_response(render_template("web/look_in_mail.html", address=address))
 
 
@@ -115,12 +121,35 @@ def open_table(game_name: str) -> Response:
             weekends=bool(request.form.get("weekends")),
             policy=request.form.get("policy", Policy.HOUSE),
             draws_seats=bool(request.form.get("draws_seats")),
+            is_listed=bool(request.form.get("is_listed")),
             phrase=request.form.get("phrase", ""),
             now=datetime.now(UTC),
         )
     except (PbemError, BadOption) as error:
         return make_response(_new_page(game_name, in_words(error)), 400)
     return redirect(url_for("match.table", code=match.code), code=303)
+
+
+def _front_page(**values: object) -> str:
+    player = signed_in()
+    return render_template(
+        "web/front.html",
+        games=[(game, *_shown(game)) for game in GAMES.values()],
+        titles={game.name: game.title for game in GAMES.values()},
+        tables=lobby.listed(now=datetime.now(UTC)),
+        matches=() if player is None else _matches(player),
+        asked={turn.match_id for turn in clocks.open_turns(player=player)} if player else (),
+        **values,
+    )
+
+
+def _shown(game: Game[Any, Any, Any]) -> tuple[Markup, str]:
+    """Return a picture of a game, and what it shows in words."""
+    name = next(iter(examples(game.name)))
+    shown = example(game.name, name)
+    words_of_it = " ".join(shown.lines)
+    say = words.speaker(NAMES)
+    return drawn(shown.layout, say=say, title=words_of_it, prefix=f"{game.name}-"), words_of_it
 
 
 def _new_page(game_name: str, problem: str) -> str:
@@ -130,6 +159,7 @@ def _new_page(game_name: str, problem: str) -> str:
     return render_template(
         "web/new.html",
         game=game,
+        lengths=_lengths(game),
         bots=[name for name in BOTS if name != "random"],
         most=max(game.seat_counts),
         typed=request.form,
@@ -139,6 +169,17 @@ def _new_page(game_name: str, problem: str) -> str:
         least_pace=deadlines.LEAST_PACE,
         most_pace=deadlines.MOST_PACE,
     )
+
+
+def _lengths(game: Game[Any, Any, Any]) -> list[Length]:
+    """Return how long a game takes as the form stands; what is wrong in it is at its default."""
+    options = {option.name: option.default for option in game.options}
+    for option in game.options if request.method == "POST" else ():
+        with suppress(BadOption):
+            options[option.name] = option.check(_value(option))
+    pace = request.form.get("pace_hours", type=int, default=deadlines.DEFAULT_PACE)
+    possible = deadlines.LEAST_PACE <= pace <= deadlines.MOST_PACE
+    return lengths(game.name, options, pace if possible else deadlines.DEFAULT_PACE)
 
 
 def _chairs() -> list[Chair]:
@@ -190,18 +231,7 @@ def _letter_id(token: str) -> int:
 
 def _another_link(error: OldLink) -> Page:
     """Say that a link is used up or too old, above the form that asks for another one."""
-    return keep_private(make_response(_front_page(in_words(error)), 404))
-
-
-def _front_page(problem: str = "", address: str = "") -> str:
-    player = signed_in()
-    return render_template(
-        "web/front.html",
-        games=GAMES,
-        matches=() if player is None else _matches(player),
-        problem=problem,
-        address=address,
-    )
+    return keep_private(make_response(_front_page(problem=in_words(error)), 404))
 
 
 def _language() -> str:

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.decktet import Card
-from pbem import telling
+from pbem import lobby, telling
 from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.models import Match, Seat, Status
@@ -28,8 +28,8 @@ def table(code: str) -> str:
     match = _match(code)
     if match.status in (Status.OPEN, Status.CANCELLED):
         title = GAMES[match.game].title
-        is_free = any(seat.is_vacant and seat.invited is None for seat in match.seats)
-        join = Links().join(match) if is_free and match.opener == signed_in() else None
+        may_show = match.is_listed or match.opener == signed_in()
+        join = Links().join(match) if may_show and lobby.has_free_seat(match) else None
         return render_template("web/waiting.html", match=match, title=title, join_url=join)
     return _history(match, match.ply, is_now=True)
 

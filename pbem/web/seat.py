@@ -272,6 +272,7 @@ def _seat_page(
         is_opener=match.opener_id == seat.player_id,
         proposals=_proposals(seat) if is_running else (),
         you_url=links.you(seat.player) if seat.player else None,
+        rematch_url=links.rematch(seat) if seat.player else None,
         match=match,
         seat=seat,
         telling=told,
@@ -348,8 +349,7 @@ def _join_page(
         title=GAMES[match.game].title,
         token=token,
         typed=request.form,
-        is_open=match.status in (Status.OPEN, Status.RUNNING)
-        and any(seat.is_vacant and seat.invited is None for seat in match.seats),
+        is_open=match.status in (Status.OPEN, Status.RUNNING) and lobby.has_free_seat(match),
         **extra,
     )
 

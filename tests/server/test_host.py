@@ -10,7 +10,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, letters_to, open_turn, player, running_match, seat_of
+from cast import (
+    ADDRESSES,
+    TOKEN,
+    letters_to,
+    open_turn,
+    player,
+    running_match,
+    seat_of,
+    signed_in,
+    words,
+)
 from conftest import KEYS
 from sqlalchemy import func, select
 
@@ -24,7 +34,6 @@ from pbem.table import load
 ROOT = Path(__file__).parents[2]
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-TOKEN = "a-token"
 
 
 @pytest.fixture
@@ -52,18 +61,6 @@ def host(app, match):
         settings(), host_addresses=("  Ann@Players.example",)
     )
     return signed_in(app, "ann")
-
-
-def signed_in(app, name: str):
-    client = app.test_client()
-    with client.session_transaction() as session:
-        session["player"] = lobby.find_player(ADDRESSES[name]).id
-        session["form"] = TOKEN
-    return client
-
-
-def words(page) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", page.text).split())
 
 
 def act(client, match: Match, do: str, **fields: object):
@@ -386,7 +383,7 @@ def test_a_turn_is_a_line_with_its_times_and_marks(match, late, now) -> None:
 def test_what_mail_failed_comes_after_the_turns_and_steers_no_terminal(match, now) -> None:
     moment = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
     with writing():
-        bob = db.session.scalars(select(Player).where(Player.stored_name == "Bob")).one()
+        bob = db.session.scalars(select(Player).where(Player.name == "Bob")).one()
         bob.unreachable_at, bob.unreachable_why = moment, "550\x1b[2J\nno such user"
         letter = letters_to("bob")[0]
         letter.state, letter.error, letter.created_at = LetterState.FAILED, "554 no", moment

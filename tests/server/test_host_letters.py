@@ -9,7 +9,14 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, letters_to, player, run_worker
+from cast import (
+    ADDRESSES,
+    TOKEN,
+    letters_to,
+    player,
+    run_worker,
+    signed_in,
+)
 from sqlalchemy import func, select
 
 from engine import GAMES
@@ -19,7 +26,6 @@ from pbem.models import Letter, LetterState, Match
 from pbem.samples import Sample, story
 from pbem.worker import play_bots
 
-TOKEN = "a-token"
 NAME = "your_turn-biscuit"
 
 
@@ -59,14 +65,6 @@ def host(app, now):
     app.extensions["pbem.samples"] = FakeShelf()
     player("ann", now=now)
     return signed_in(app, "ann")
-
-
-def signed_in(app, name: str):
-    client = app.test_client()
-    with client.session_transaction() as session:
-        session["player"] = lobby.find_player(ADDRESSES[name]).id
-        session["form"] = TOKEN
-    return client
 
 
 def send(client, game: str, token: str = TOKEN):

@@ -293,7 +293,8 @@ def test_every_link_of_theirs_is_dead(app, mailbox, now) -> None:
     for link in dead:
         page = client.get(path(link))
         assert page.status_code == 404, link
-        assert name.title() not in page.text, link
+        # The front page asks once more to sign in, and shows people of the same names playing.
+        assert "/sign-in/" in link or name.title() not in page.text, link
         if not link.endswith(".ics"):
             assert client.post(path(link), data={"do": "mails_off"}).status_code == 404, link
     assert everything() == before

@@ -73,6 +73,7 @@ def test_the_facts_of_a_mail_are_told() -> None:
         subject="à toi",
         automatic=None,
         text="5SW left\n",
+        page="",
         authentication=("mx.play.example; dkim=pass", "elsewhere.example; dkim=fail"),
     )
 

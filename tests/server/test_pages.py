@@ -13,11 +13,13 @@ from cast import (
     letters_to,
     move_links,
     open_turn,
+    path,
     player,
     run_worker,
     running_match,
     seat_of,
     sign_in_path,
+    words,
 )
 from flask import g
 from sqlalchemy import func, select
@@ -29,10 +31,6 @@ from pbem import examples, lobby, play
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.models import Letter, Match, Move, Player, Seat, Turn
-
-
-def path(url: str) -> str:
-    return url.removeprefix("https://play.example")
 
 
 def counts() -> list[int]:
@@ -52,10 +50,6 @@ def match(app, now):
 
 def first_link(match: Match, n: int = 1) -> str:
     return path(Links().move(open_turn(match), n))
-
-
-def words(response) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.text).split())
 
 
 def shown(response) -> str:

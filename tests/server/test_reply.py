@@ -21,8 +21,8 @@ MOVES = ("5SW left", "5SW right", "6LK left", "9MS up 9WY", "2MK right")
 command = listed_commands(MOVES)
 
 
-def understood(text: str, sent: str | None = SENT) -> Reply:
-    return reply.read(text, sent=sent, command=command)
+def understood(text: str, sent: str | None = SENT, *, page: str = "") -> Reply:
+    return reply.read(text, page=page, sent=sent, command=command)
 
 
 def expected() -> list[dict]:
@@ -38,7 +38,7 @@ def test_every_mail_of_the_collection_is_expected() -> None:
 @pytest.mark.parametrize("row", expected(), ids=lambda row: row["mail"])
 def test_a_mail_of_the_collection_is_read_as_expected(row: dict) -> None:
     facts = note.read((MAILS / f"{row['mail']}.eml").read_bytes())
-    read = understood(facts.text)
+    read = understood(facts.text, page=facts.page)
     assert {
         "mail": row["mail"],
         "commands": list(read.commands),
@@ -48,6 +48,17 @@ def test_a_mail_of_the_collection_is_read_as_expected(row: dict) -> None:
         "refused": [[line, str(reason)] for line, reason in read.refused],
         "automatic": facts.automatic,
     } == row
+
+
+def test_a_page_that_asks_for_another_move_than_the_text_leaves_a_choice() -> None:
+    read = understood("5SW left", page="5SW right\n> 6LK left")
+    assert (read.commands, read.ambiguous) == ((), ("5SW left", "5SW right"))
+
+
+@pytest.mark.parametrize("page", ["5sw left!", "> 5SW right", "Hello Bob"])
+def test_a_page_that_asks_for_nothing_else_leaves_none(page: str) -> None:
+    read = understood("5SW left", page=page)
+    assert (read.commands, read.ambiguous) == (("5SW left",), ())
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -23,7 +23,7 @@ from cast import (
 from mail_server import Mailbox
 
 from engine.record import verify
-from pbem import audit, away, clocks, deadlines, lobby, play, worker
+from pbem import audit, away, clocks, deadlines, lobby, play, post, worker
 from pbem.errors import BadAbsence, BadChoice, BadPace, BadTime, BadZone
 from pbem.ext import db, writing
 from pbem.mail import inbox
@@ -484,8 +484,6 @@ def test_mail_that_goes_through_again_lets_the_clock_run(match, mailbox: Mailbox
     turn, seat, who = asked(match)
     bounce(letters_to(name_of(seat), "your_turn")[-1], now + HOUR)
     with writing():
-        from pbem import post
-
         post.reminder(db.session.get_one(Turn, turn.id), turn.asked, now=now)
     run_worker(now + 2 * HOUR)
     run_worker(now + 3 * HOUR + MINUTE)
@@ -493,11 +491,41 @@ def test_mail_that_goes_through_again_lets_the_clock_run(match, mailbox: Mailbox
     assert db.session.get_one(Turn, turn.id).deadline == now + 6 * DAY + 2 * HOUR + MINUTE
 
 
-def test_a_forged_or_soft_bounce_marks_nobody(match, now) -> None:
+def softly(name: str, at, *, letters: int) -> None:
+    """Let so many new letters to a player come back for a reason that may pass, twice each."""
+    for _ in range(letters):
+        with writing():
+            player = db.session.query(Player).filter_by(address=ADDRESSES[name]).one()
+            post.sign_in(player.address, player, language="en", now=at)
+        letter = letters_to(name, "sign_in")[-1]
+        bounce(letter, at, status="4.2.2")
+        bounce(letter, at + MINUTE, status="4.2.2")
+
+
+def test_the_fifth_letter_in_a_week_that_comes_back_softly_marks_its_address(match, now) -> None:
     run_worker(now)
     _, seat, who = asked(match)
-    letter = letters_to(name_of(seat), "your_turn")[-1]
-    bounce(letter, now, status="4.2.2")
+    softly(name_of(seat), now + HOUR, letters=away.MOST_SOFT - 1)
+    assert db.session.get_one(Player, who.id).unreachable_at is None
+    softly(name_of(seat), now + 6 * DAY, letters=1)
+    assert db.session.get_one(Player, who.id).unreachable_at == now + 6 * DAY
+    assert "unreachable" in notices_to(name_of(other_of(seat)))
+    away.come_back(who.id, now=now + 6 * DAY + HOUR)
+    softly(name_of(seat), now + 6 * DAY + 2 * HOUR, letters=1)
+    assert db.session.get_one(Player, who.id).unreachable_at is None
+
+
+def test_soft_bounces_fade(match, now) -> None:
+    run_worker(now)
+    _, seat, who = asked(match)
+    softly(name_of(seat), now, letters=away.MOST_SOFT - 1)
+    softly(name_of(seat), now + 7 * DAY, letters=away.MOST_SOFT - 1)
+    assert db.session.get_one(Player, who.id).unreachable_at is None
+
+
+def test_a_forged_bounce_marks_nobody(match, now) -> None:
+    run_worker(now)
+    _, _, who = asked(match)
     raw = (
         b"From: MAILER-DAEMON@mx.example\r\nTo: g@play.example\r\nSubject: failure notice\r\n"
         b"Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n"

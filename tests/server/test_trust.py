@@ -22,7 +22,7 @@ from cast import (
 from mail_server import Mailbox
 from sqlalchemy import select
 
-from pbem import telling
+from pbem import lobby, telling
 from pbem.ext import db, tokens
 from pbem.links import Links, token_in
 from pbem.mail import inbox
@@ -222,6 +222,25 @@ def test_a_forged_mail_without_a_move_is_told_as_such(asked, mailbox, now) -> No
     send(asked, "what now?", headers=f"Authentication-Results: {FORGED}\n", now=now)
     assert verdicts() == ["not done"]
     assert "it may be forged" in " ".join(text_of(mailbox.to(asked.address)[-1]).split())
+
+
+def test_a_forged_answer_to_an_invitation_gets_the_invitation_once_more(
+    app, mailbox: Mailbox, now
+) -> None:
+    app.extensions["pbem.settings"] = replace(app.extensions["pbem.settings"], authserv_id=OURS)
+    chairs = [lobby.Chair(address=ADDRESSES["bob"])]
+    lobby.open_table(player("ann", now=now), "biscuit", chairs, {}, now=now)
+    run_worker(now)
+    (invitation,) = mailbox.to(ADDRESSES["bob"])
+    for text in ("sit down", "decline"):
+        raw = f"Authentication-Results: {FORGED}\r\n".encode()
+        raw += reply_to(invitation, text, sender=ADDRESSES["bob"])
+        inbox.take(raw, inbox.Envelope(str(invitation["Reply-To"]), "x@y.example"), now=now)
+    run_worker(now)
+    assert verdicts() == ["held", "held"]
+    assert [seat.name for seat in db.session.scalars(select(Match)).one().seats] == ["Ann", None]
+    assert {letter["Subject"] for letter in mailbox.to(ADDRESSES["bob"])} == {invitation["Subject"]}
+    assert len(mailbox.to(ADDRESSES["bob"])) == 3
 
 
 def test_results_that_the_sender_wrote_below_ours_change_nothing(asked, now) -> None:

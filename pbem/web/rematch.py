@@ -1,0 +1,58 @@
+"""The page that asks the same people to another game."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+
+from engine import GAMES
+from pbem import rematch
+from pbem.errors import PbemError
+from pbem.ext import db, tokens
+from pbem.links import Links
+from pbem.models import Seat
+from pbem.web.errors import in_words
+from pbem.web.security import ask_who, keep_private, refuse_others, remember_device
+
+pages = Blueprint("rematch", __name__)
+pages.before_request(ask_who)
+pages.after_request(remember_device)
+pages.after_request(keep_private)
+
+
+@pages.get("/r/<token>")
+def ask(token: str) -> Response:
+    """Show who would be asked; only the button asks them."""
+    return _page(_seat(token), "", 200)
+
+
+@pages.post("/r/<token>")
+def play_again(token: str) -> Response:
+    """Open the table, or sit down at the one that another player has opened."""
+    seat, phrase = _seat(token), request.form.get("phrase", "")
+    try:
+        place = rematch.play_again(seat.id, phrase=phrase, now=datetime.now(UTC))
+    except PbemError as error:
+        return _page(seat, in_words(error), 409)
+    return make_response(redirect(Links().seat(place), code=303))
+
+
+def _seat(token: str) -> Seat:
+    seat_id, player_id = tokens().read_link("rematch", token, ids=2)
+    seat = db.session.get_one(Seat, seat_id)
+    refuse_others(seat, player_id)
+    return seat
+
+
+def _page(seat: Seat, problem: str, status: int) -> Response:
+    page = render_template(
+        "web/rematch.html",
+        match=seat.match,
+        title=GAMES[seat.match.game].title,
+        seat=seat,
+        opened=rematch.rematch_of(seat.match),
+        typed=request.form,
+        problem=problem,
+    )
+    return make_response(page, status)
