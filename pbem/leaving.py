@@ -166,13 +166,14 @@ def _without(text: str, address: str) -> str:
 def _forget_notes(player: Player, addresses: Sequence[str]) -> None:
     """Take away a player's mails, and all that name their addresses, as bounces do.
 
-    One that holds a longer address with theirs at its end goes too; it was read long ago.
+    One that holds a longer address with theirs at its end goes too: it was read, and is kept
+    for the host only. One that still waits is read as an empty mail.
     """
-    wanted = or_(is_theirs(player, addresses), *(_raw_holds(address) for address in addresses))
+    named = or_(is_theirs(player, addresses), *(_raw_holds(address) for address in addresses))
     db.session.execute(
         update(Note)
-        .where(Note.read_at.is_not(None), wanted)
-        .values(raw=b"", return_path="")
+        .where(or_(Note.return_path.in_(addresses), Note.read_at.is_not(None) & named))
+        .values(raw=b"", return_path="", reason=None)
         .execution_options(synchronize_session=False)
     )
 

@@ -139,7 +139,7 @@ def test_a_new_table(anns, hostile) -> None:
     numbers = [name for name in options if name == "option_target"]
     typed_in = ["address_2", "pace_hours", "bank_hours", "phrase", *numbers]
     post_each(anns, "/new/biscuit", right, typed_in, hostile)
-    for field in ("place_2", "policy", "weekends", "draws_seats", *options):
+    for field in ("place_2", "policy", "weekends", "draws_seats", "is_listed", *options):
         page = anns.post("/new/biscuit", data=right | {field: hostile})
         assert page.status_code in (303, 400), field
         assert "<script>" not in page.text, field

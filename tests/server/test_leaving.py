@@ -252,6 +252,19 @@ def test_nothing_of_theirs_is_left_but_moves_and_phrases(app, mailbox, now) -> N
     assert db.session.get_one(Player, who.id).deleted_at == now
 
 
+def test_a_mail_that_waits_to_be_read_is_gone_too(app, mailbox, now) -> None:
+    name, letter, match = first_turn(mailbox, now=now)
+    ply = match.ply
+    raw = reply_to(letter, "1", sender=ADDRESSES[name])
+    inbox.take(raw, Envelope(str(letter["Reply-To"]), ADDRESSES[name]), now=now)
+    leave(name, now)
+    inbox.read_all(now=now)
+    (note,) = db.session.scalars(select(Note))
+    assert (note.raw, note.return_path, note.verdict) == (b"", "", "not done")
+    assert db.session.get_one(Match, match.id).ply == ply
+    assert letters_to(name) == []
+
+
 def test_the_phrase_stays_since_the_proof_needs_it(app, now) -> None:
     ann = player("ann", now=now)
     match = lobby.open_table(
