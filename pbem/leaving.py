@@ -37,8 +37,8 @@ def delete_account(player_id: int, *, now: datetime) -> None:
     """Delete a player's account; twice changes nothing.
 
     1 no letter goes to them from here on   4 mail of theirs, out and in
-    2 their seats: resigned, or free again  5 addresses, absences, settings
-    3 their name in news of their tables
+    2 their name in news of their tables    5 addresses, absences, settings
+    3 their seats: resigned, or free again
     """
     with writing():
         player = db.session.get_one(Player, player_id)
@@ -46,8 +46,9 @@ def delete_account(player_id: int, *, now: datetime) -> None:
             return
         player.deleted_at = now
         addresses = player.every_address
-        for seat in _seats(player):
-            _forget_name(seat)
+        seats = _seats(player)
+        _forget_name(player, seats)
+        for seat in seats:
             _leave(seat, player, now=now)
         _decline_all(addresses, now=now)
         _forget_letters(player, addresses)
@@ -71,16 +72,22 @@ def _seats(player: Player) -> Sequence[Seat]:
     return db.session.scalars(mine).all()
 
 
-def _forget_name(seat: Seat) -> None:
-    """Take a player's name out of what the others of a table were, or will be, told."""
-    about, name = Letter.about, seat.stored_name
-    told = select(Letter).where(
-        Letter.match_id == seat.match_id,
-        or_(about["name"].as_string() == name, about["by"].as_string() == name),
+def _forget_name(player: Player, seats: Sequence[Seat]) -> None:
+    """Take a player's names out of what others were, or will be, told of their tables.
+
+    Of a seat that somebody else has taken over since, only letters know.
+    """
+    about, names = Letter.about, {player.stored_name, *(seat.stored_name for seat in seats)}
+    mailed = select(Letter.match_id).where(
+        Letter.player_id == player.id, Letter.match_id.is_not(None)
     )
-    for letter in db.session.scalars(told):
+    told = select(Letter).where(
+        or_(Letter.match_id.in_(mailed), Letter.match_id.in_([seat.match_id for seat in seats])),
+        or_(about["name"].as_string().in_(names), about["by"].as_string().in_(names)),
+    )
+    for letter in db.session.scalars(told).all():
         letter.about = {
-            key: FORMER if key in ("name", "by") and value == name else value
+            key: FORMER if key in ("name", "by") and value in names else value
             for key, value in letter.about.items()
         }
 

@@ -27,9 +27,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from engine.record import loads, verify
-from pbem import account, agreements, away, leaving, lobby, play
+from pbem import account, agreements, away, leaving, lobby, play, post
 from pbem.errors import BadAddress
-from pbem.ext import db
+from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.lobby import Chair, find_player
 from pbem.mail import inbox
@@ -250,6 +250,21 @@ def test_nothing_of_theirs_is_left_but_moves_and_phrases(app, mailbox, now) -> N
     assert {one.state for one in letters} <= {"sent", "stale"}
     leaving.delete_account(who.id, now=now + HOUR)
     assert db.session.get_one(Player, who.id).deleted_at == now
+
+
+def test_their_name_is_gone_from_a_game_that_another_plays_on(app, mailbox, now) -> None:
+    match, dan = running_match(["ann", "bob", "cleo"], now=now), player("dan", now=now)
+    run_worker(now)
+    with writing():
+        seat = seat_of(match, "ann")
+        post.notice(match, "kept", {"name": seat.name}, but=seat, now=now)
+        play.take_over(seat, db.session.get_one(Player, dan.id), "Dan", now=now)
+    assert "Ann" in everything()
+    leave("ann", now)
+    assert "Ann" not in everything()
+    assert "Dan" in everything()
+    run_worker(now)
+    assert [told for told in mails_to(mailbox, "bob", "news") if "a former player let" in told]
 
 
 def test_a_mail_that_waits_to_be_read_is_gone_too(app, mailbox, now) -> None:
