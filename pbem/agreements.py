@@ -5,6 +5,7 @@ Who asks makes a proposal; the other players say yes by one link. The host needs
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -17,6 +18,8 @@ from pbem.cleaning import clean_address
 from pbem.errors import BadChoice, BadPace, MatchOver, NotYours
 from pbem.ext import db, writing
 from pbem.models import Match, Proposal, Seat, Status, Turn
+
+_log = logging.getLogger(__name__)
 
 # Who may ask, and how many of the others must say yes.
 OPENERS: Final = ("pause", "resume", "deadline", "replace")
@@ -107,6 +110,7 @@ def as_host(match_id: int, kind: str, about: dict[str, Any], *, now: datetime) -
             raise MatchOver
         about = _checked(match, None, kind, about, now=now)
         _ACTS[kind](match, about, "", now=now)
+        _log.info("match %s: a host did %s", match.id, kind)
 
 
 def open_proposals(match: Match) -> Sequence[Proposal]:
@@ -167,8 +171,17 @@ def _replace(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> 
     post.notice(match, "replaced", {"by": by, "name": seat.name}, now=now)
 
 
-def _stop(match: Match, _about: dict[str, Any], _by: str, *, now: datetime) -> None:
+def _stop(match: Match, _about: dict[str, Any], by: str, *, now: datetime) -> None:
+    """End a match as it stands; the letters of the end tell it."""
+    post.note_down(match, "ended", {"by": by}, now=now)
     play.stop(match, "stopped", now=now)
+
+
+def _mail_again(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
+    """Mail an open turn to its player once more."""
+    turn = db.session.get_one(Turn, about["turn"])
+    post.your_turn(turn.asked, turn, now=now)
+    post.note_down(match, "mailed", {"by": by, "name": turn.asked.name}, now=now)
 
 
 # What is done, by kind, with what `propose` has checked and the name of whose wish it was.
@@ -180,6 +193,7 @@ _ACTS: Final[dict[str, Callable[..., None]]] = {
     "resume": _resume,
     "replace": _replace,
     "end": _stop,
+    "mail_again": _mail_again,
 }
 
 
@@ -192,11 +206,13 @@ def _checked(
         if turn is None:
             raise NotYours(N_("more time is for whose turn it is"))
         return {"turn": turn.id}
-    if kind == "deadline":
+    if kind in ("deadline", "mail_again"):
         turn = db.session.get(Turn, about.get("turn", 0))
         hours = about.get("hours", 0)
         if turn is None or turn.match_id != match.id or turn.closed_at is not None:
             raise BadChoice
+        if kind == "mail_again":
+            return {"turn": turn.id}
         if not 1 <= hours <= LONGEST.total_seconds() // 3600:
             raise BadPace
         return {"turn": turn.id, "hours": hours}

@@ -21,6 +21,7 @@ from pbem.models import (
     Letter,
     LetterState,
     Note,
+    Notice,
     Player,
     Proposal,
     Seat,
@@ -30,7 +31,14 @@ from pbem.models import (
 
 _log = logging.getLogger(__name__)
 
-_WAITING = (LetterState.QUEUED, LetterState.RETRY, LetterState.UNKNOWN, LetterState.GATHERED)
+# What may still leave, by itself or since a host wants it.
+_WAITING = (
+    LetterState.QUEUED,
+    LetterState.RETRY,
+    LetterState.UNKNOWN,
+    LetterState.GATHERED,
+    LetterState.FAILED,
+)
 
 
 def delete_account(player_id: int, *, now: datetime) -> None:
@@ -73,7 +81,7 @@ def _seats(player: Player) -> Sequence[Seat]:
 
 
 def _forget_name(player: Player, seats: Sequence[Seat]) -> None:
-    """Take a player's names out of what others were, or will be, told of their tables.
+    """Take a player's names out of what others were, are or will be told of their tables.
 
     Of a seat that somebody else has taken over since, only letters know.
     """
@@ -85,10 +93,14 @@ def _forget_name(player: Player, seats: Sequence[Seat]) -> None:
         or_(Letter.match_id.in_(mailed), Letter.match_id.in_([seat.match_id for seat in seats])),
         or_(about["name"].as_string().in_(names), about["by"].as_string().in_(names)),
     )
-    for letter in db.session.scalars(told).all():
-        letter.about = {
+    kept = select(Notice).where(
+        or_(Notice.match_id.in_(mailed), Notice.match_id.in_([seat.match_id for seat in seats]))
+    )
+    rows: list[Letter | Notice] = [*db.session.scalars(told), *db.session.scalars(kept)]
+    for one in rows:
+        one.about = {
             key: FORMER if key in ("name", "by") and value in names else value
-            for key, value in letter.about.items()
+            for key, value in one.about.items()
         }
 
 

@@ -11,7 +11,18 @@ from sqlalchemy import select, update
 
 from pbem import suppression
 from pbem.ext import db, settings
-from pbem.models import Letter, LetterState, Match, Move, Player, Proposal, Seat, Turn, Wanted
+from pbem.models import (
+    Letter,
+    LetterState,
+    Match,
+    Move,
+    Notice,
+    Player,
+    Proposal,
+    Seat,
+    Turn,
+    Wanted,
+)
 from pbem.table import Table
 
 # Letters that the game does not need: each is wanted now, in the daily mail, or not at all.
@@ -139,10 +150,16 @@ def house_played(turn: Turn, seat: Seat, move: Move, *, now: datetime) -> None:
 def notice(
     match: Match, what: str, about: dict[str, Any], *, but: Seat | None = None, now: datetime
 ) -> None:
-    """Tell a table's players, but one, what happened beside the game; see contents.notice."""
+    """Tell a table's players, but one, what happened beside the game; see plain.notice."""
+    note_down(match, what, about, now=now)
     for seat in match.seats:
         if but is None or seat.id != but.id:
             _tell(seat, "notice", about={"what": what, **about}, now=now)
+
+
+def note_down(match: Match, what: str, about: dict[str, Any], *, now: datetime) -> None:
+    """Keep what happened beside the game for the table's pages, and mail it to nobody."""
+    db.session.add(Notice(match_id=match.id, what=what, about=about, at=now))
 
 
 def proposal(proposed: Proposal, seat: Seat, *, now: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import smtplib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -187,6 +188,16 @@ def signed_in(app: Flask, name: str) -> FlaskClient:
         session["player"] = lobby.find_player(ADDRESSES[name]).id
         session["form"] = TOKEN
     return client
+
+
+def signed_in_host(app: Flask, name: str) -> FlaskClient:
+    """Return a browser in which one of the cast is signed in, whom the settings name as host."""
+    # As people write an address by hand.
+    written = f" {ADDRESSES[name].title()} "
+    app.extensions["pbem.settings"] = replace(
+        app.extensions["pbem.settings"], host_addresses=(written,)
+    )
+    return signed_in(app, name)
 
 
 def path(url: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flask_babel import force_locale
 
 from pbem.commands.setup import ready_application
-from pbem.web import host
+from pbem.web import host, host_mail
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -38,7 +38,7 @@ def all_lines(*, now: datetime) -> Iterator[str]:
     """Yield a line for each open turn, the late ones first, then for what mail failed."""
     yield from map(_turn_line, _turns(now))
     yield from map(_player_line, host.unreachable())
-    yield from map(_letter_line, host.given_up(now=now))
+    yield from map(_letter_line, host_mail.given_up(now=now))
 
 
 def _turns(now: datetime) -> list[Waiting]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -119,6 +120,9 @@ def _read(note_id: int, *, now: datetime) -> None:
         _finish(note_id, "unparseable", str(error), now=now)
         return
     facts = reading.facts
+    if suppression.is_blocked(facts.sender):
+        _finish(note_id, "blocked", "a host has blocked its sender", now=now)
+        return
     automatic = facts.automatic or ("null return path" if row.return_path == "<>" else None)
     if automatic is not None:
         _take_automatic(note_id, row, reading, automatic, now=now)
@@ -165,6 +169,23 @@ def _take_automatic(
         if player is not None and is_theirs and facts.is_absence:
             player.offers_absence = True
         play.close_note(note_id, "automatic", reason=automatic, now=now)
+
+
+def match_of(row: Note) -> int | None:
+    """Return the match that a mail is about by the addresses that it names, if it is any."""
+    addresses = [row.recipient]
+    with suppress(note.Unparseable):
+        parser: Parser = current_app.extensions["pbem.parser"]
+        addresses += parser.read(row.raw).facts.recipients
+    match _named(addresses, letters_too=True):
+        case (Named.TURN, number):
+            return db.session.get_one(Turn, number).match_id
+        case (Named.SEAT, number):
+            return db.session.get_one(Seat, number).match_id
+        case (Named.LETTER, number):
+            letter = db.session.get(Letter, number)
+            return None if letter is None else letter.match_id
+    return None
 
 
 def _returned(named: tuple[Named, int] | None, message_ids: Sequence[str]) -> Letter | None:

@@ -79,7 +79,9 @@ def read(letter_id: int) -> Letter:
 
 def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
-    if letter.kind != "sign_in" and suppression.is_suppressed(letter.address):
+    if suppression.is_suppressed(letter.address) and (
+        letter.kind != "sign_in" or suppression.is_blocked(letter.address)
+    ):
         return False
     if letter.kind in ("your_turn", "reminder", "confirm"):
         return letter.turn is not None and letter.turn.closed_at is None

@@ -65,6 +65,22 @@ def send_due(*, now: datetime) -> int:
     return sent
 
 
+def try_again(letter_id: int, *, now: datetime) -> bool:
+    """Let a letter that was given up leave once more, with the Message-ID that it had.
+
+    Returns False, with nothing changed, if it was not given up. One that is no longer true
+    is not sent.
+    """
+    with writing():
+        again = db.session.scalars(
+            update(Letter)
+            .where(Letter.id == letter_id, Letter.state == LetterState.FAILED)
+            .values(state=LetterState.QUEUED, due_at=now, attempts=0, error=None)
+            .returning(Letter.id)
+        ).all()
+    return bool(again)
+
+
 def _claim(now: datetime) -> tuple[int, Sequence[int]]:
     """Lease due letters to this worker; those of a worker that died are due again.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -131,14 +132,11 @@ def notice(letter: Letter) -> Content:
     match, seat, about = letter.match, letter.seat, letter.about
     assert match is not None, "it is about a table"
     assert seat is not None, "it is for a seat"
-    fields = {name: shown_name(about.get(name) or gettext("the host")) for name in ("name", "by")}
-    if "until" in about:
-        fields["until"] = words.moment(datetime.fromisoformat(about["until"]), letter.zone)
     values = {
         "match": match,
         "title": GAMES[match.game].title,
         "others": others(seat),
-        "line": gettext(NOTICES[about["what"]], **fields),
+        "line": notice_line(about["what"], about, letter.zone),
         "join_url": Links().join(match)
         if about["what"] == "free" and match.opener_id == letter.player_id
         else None,
@@ -146,6 +144,14 @@ def notice(letter: Letter) -> Content:
         "history_url": Links().match(match),
     }
     return Content(values, {}, (Named.SEAT, seat.id))
+
+
+def notice_line(what: str, about: Mapping[str, Any], zone: str) -> str:
+    """Return in words what happened beside the game, its times in a reader's zone."""
+    fields = {name: shown_name(about.get(name) or gettext("the host")) for name in ("name", "by")}
+    if "until" in about:
+        fields["until"] = words.moment(datetime.fromisoformat(about["until"]), zone)
+    return gettext(NOTICES[what], **fields)
 
 
 # What a notice says, by what happened; see post.notice.
@@ -173,6 +179,8 @@ NOTICES: Final = {
         " the house plays."
     ),
     "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
+    "mailed": N_("The turn of %(name)s was mailed once more, as %(by)s asked."),
+    "ended": N_("The game was ended as it stands, as %(by)s asked."),
     "cancelled": N_("This table did not fill within three weeks, so it is closed."),
     "closed": N_("Who opened this table has deleted their account, so it is closed."),
 }

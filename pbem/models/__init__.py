@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
-from pbem.models.match import Match, Move, Policy, Proposal, Seat, Status, Turn
+from pbem.models.match import Match, Move, Notice, Policy, Proposal, Seat, Status, Turn
 from pbem.models.player import (
     FORMER,
     FORMER_WORDS,
@@ -28,6 +28,7 @@ __all__ = [
     "Match",
     "Move",
     "Note",
+    "Notice",
     "Player",
     "Policy",
     "Proposal",

@@ -103,10 +103,15 @@ class Suppression(Model):
 
 
 class Why(StrEnum):
-    """Why an address is not mailed: its owner said so, or called a mail of ours spam."""
+    """Why an address is not mailed.
+
+    Its owner said so, or called a mail of ours spam; or a host has blocked it, which its
+    owner can't undo.
+    """
 
     ASKED = "asked"
     COMPLAINT = "complaint"
+    BLOCKED = "blocked"
 
 
 class Note(Model):

@@ -87,6 +87,7 @@ class Match(Model):
     opener: Mapped[Player] = relationship()
     seats: Mapped[list[Seat]] = relationship(back_populates="match", order_by="Seat.place")
     moves: Mapped[list[Move]] = relationship(order_by="Move.ply", viewonly=True)
+    notices: Mapped[list[Notice]] = relationship(order_by="Notice.id", viewonly=True)
 
     @property
     def pace(self) -> timedelta:
@@ -216,6 +217,16 @@ class Turn(Model):
         ),
         viewonly=True,
     )
+
+
+class Notice(Model):
+    """What happened at a table beside the game, as its players were told; see post.notice."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    match_id: Mapped[int] = mapped_column(ForeignKey("match.id"), index=True)
+    what: Mapped[str] = mapped_column(String(16))
+    about: Mapped[dict[str, Any]] = mapped_column(JSON)
+    at: Mapped[datetime] = mapped_column(Instant)
 
 
 class Proposal(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from flask import (
@@ -17,7 +17,6 @@ from flask import (
     url_for,
 )
 from sqlalchemy import select
-from sqlalchemy.orm import defer
 from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
@@ -25,16 +24,15 @@ from engine.game import N_
 from pbem import agreements
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
-from pbem.mail.plain import wish
-from pbem.models import Letter, LetterState, Match, Note, Player, Proposal, Status
+from pbem.mail.plain import notice_line, wish
+from pbem.models import Match, Player, Proposal, Status
 from pbem.waiting import Waiting, waiting
 from pbem.web.errors import in_words
+from pbem.web.host_mail import LATE_AFTER, given_up, not_understood
+from pbem.web.host_mail import waiting as waiting_letters
 from pbem.web.security import check_form, keep_private, the_host
 
-GIVEN_UP_WITHIN: Final = timedelta(days=7)
-MOST_UNREAD: Final = 20  # a flood of bad mail need not fill the page
-STUCK_AFTER: Final = timedelta(minutes=15)  # a letter that is due for longer than this
-ACTS: Final = (*agreements.OPENERS, "end")
+ACTS: Final = (*agreements.OPENERS, "end", "mail_again")
 
 pages = Blueprint("host", __name__)
 pages.after_request(keep_private)
@@ -49,6 +47,7 @@ class Running:
     waiting: tuple[Waiting, ...]
     kept: tuple[str, ...]
     proposals: tuple[tuple[str, Proposal], ...]
+    notices: tuple[tuple[datetime, str], ...]
 
     @property
     def is_late(self) -> bool:
@@ -100,40 +99,6 @@ def unreachable() -> Sequence[Player]:
     ).all()
 
 
-def given_up(*, now: datetime) -> Sequence[Letter]:
-    """Return the letters of the last days that were given up, the newest first."""
-    return db.session.scalars(
-        select(Letter)
-        .where(Letter.state == LetterState.FAILED, Letter.created_at > now - GIVEN_UP_WITHIN)
-        .order_by(Letter.id.desc())
-    ).all()
-
-
-def stuck(*, now: datetime) -> Sequence[Letter]:
-    """Return the letters that should have left a while ago, the oldest first."""
-    return db.session.scalars(
-        select(Letter)
-        .where(
-            Letter.state.in_((LetterState.QUEUED, LetterState.RETRY)),
-            Letter.due_at < now - STUCK_AFTER,
-        )
-        .order_by(Letter.due_at, Letter.id)
-    ).all()
-
-
-def unread(*, now: datetime) -> Sequence[Note]:
-    """Return the mails of the last days that could not be read, the newest first."""
-    return db.session.scalars(
-        select(Note)
-        .where(
-            Note.verdict.in_(("unparseable", "failed")), Note.received_at > now - GIVEN_UP_WITHIN
-        )
-        .order_by(Note.id.desc())
-        .limit(MOST_UNREAD)
-        .options(defer(Note.raw))
-    ).all()
-
-
 def _running(match: Match, now: datetime, zone: str) -> Running:
     waits = waiting(match, now=now, zone=zone)
     asked = {one.seat.id for one in waits}  # of these it is told already why they wait
@@ -147,6 +112,7 @@ def _running(match: Match, now: datetime, zone: str) -> Running:
             if (seat.is_kept or seat.resigned) and seat.id not in asked
         ),
         tuple((wish(one), one) for one in agreements.open_proposals(match)),
+        tuple((one.at, notice_line(one.what, one.about, zone)) for one in match.notices),
     )
 
 
@@ -186,8 +152,8 @@ def _page(host: Player, problem: str, status: int, *, code: str = "") -> Respons
         games=running(now=now, zone=host.zone),
         tables=_open_tables(),
         unreachable=unreachable(),
-        given_up=given_up(now=now),
-        stuck=stuck(now=now),
-        unread=unread(now=now),
+        given_up=len(given_up(now=now)),
+        late=sum(letter.due_at < now - LATE_AFTER for letter in waiting_letters()),
+        not_understood=len(not_understood(now=now)),
     )
     return make_response(page, status)

@@ -282,6 +282,7 @@ def _seat_page(
         links={} if turn is None else {c.n: links.move(turn, c.n) for c in told.choices},
         picture=drawn(told.layout, say=told.say, title=told.board),
         log=telling.log(table, seat.number),
+        notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
     )
 
 

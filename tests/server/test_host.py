@@ -15,10 +15,12 @@ from cast import (
     TOKEN,
     letters_to,
     open_turn,
+    path,
     player,
     running_match,
     seat_of,
     signed_in,
+    signed_in_host,
     words,
 )
 from conftest import KEYS
@@ -27,7 +29,7 @@ from sqlalchemy import func, select
 from pbem import agreements, lobby
 from pbem.commands import matches
 from pbem.ext import db, settings, writing
-from pbem.mail import inbox
+from pbem.links import Links
 from pbem.models import Letter, LetterState, Match, Player, Proposal, Turn
 from pbem.table import load
 
@@ -57,10 +59,7 @@ def late(match, now) -> Match:
 @pytest.fixture
 def host(app, match):
     """A browser in which ann, the host, is signed in."""
-    app.extensions["pbem.settings"] = dataclasses.replace(
-        settings(), host_addresses=("  Ann@Players.example",)
-    )
-    return signed_in(app, "ann")
+    return signed_in_host(app, "ann")
 
 
 def act(client, match: Match, do: str, **fields: object):
@@ -173,52 +172,6 @@ def unescaped(page) -> str:
     return words(page).replace("&lt;", "<").replace("&gt;", ">")
 
 
-def test_mail_that_could_not_be_read_is_told_without_its_words(host, now) -> None:
-    assert "could not be read" not in words(host.get("/host"))
-    for text, at in ((b"a secret", now - DAY), (b"(" * 70_000, now - 2 * DAY), (b"\0(", now)):
-        raw = b"From: " + text + b"\r\n\r\nmy cards\r\n"
-        inbox.take(raw, inbox.Envelope("g+aaaa@play.example", "x@y.example"), now=at)
-    inbox.take(b"X: " + b"(" * 9_000 + b"\n\n", inbox.Envelope("g+a@b", "x@y"), now=now - 8 * DAY)
-    inbox.read_all(now=now)
-    _, told = words(host.get("/host")).split("Mail of the last week that could not be read")
-    assert re.findall("unparseable , [^:]*:[^:]*: the headers of this mail have more", told)
-    assert told.count("unparseable") == 1
-    assert "my cards" not in told
-
-
-def test_letters_that_failed_or_are_stuck_are_told_and_old_ones_are_not(host, match, now) -> None:
-    sample = letters_to("bob")[0]
-    bob = db.session.get_one(Letter, sample.id).player_id
-
-    def letter(kind: str, state: str, *, made: datetime, due: datetime) -> Letter:
-        return Letter(
-            kind=kind, tail="t", address=ADDRESSES["bob"], language="en", zone="UTC",
-            player_id=bob, state=state, created_at=made, wanted_at=due, due_at=due,
-            error=f"why {kind}",
-        )  # fmt: skip
-
-    with writing():
-        db.session.query(Letter).update({"due_at": now})
-        for one in (
-            letter("lost", LetterState.FAILED, made=now - 6 * DAY, due=now - 6 * DAY),
-            letter("old", LetterState.FAILED, made=now - 8 * DAY, due=now - 8 * DAY),
-            letter("tried", LetterState.RETRY, made=now - DAY, due=now - HOUR),
-            letter("queued", LetterState.QUEUED, made=now - DAY, due=now - HOUR / 3),
-            letter("fresh", LetterState.QUEUED, made=now - DAY, due=now - HOUR / 6),
-            letter("later", LetterState.QUEUED, made=now - DAY, due=now + HOUR),
-            letter("sent", LetterState.SENT, made=now - DAY, due=now - HOUR),
-        ):
-            db.session.add(one)
-    page = words(host.get("/host"))
-    failed, stuck = page.split("Letters that should have left")
-    assert re.search(r"lost , bob@players\.example, .*: why lost", failed)
-    assert "why old" not in page
-    for kind in ("tried", "queued"):
-        assert f"why {kind}" in stuck
-    for kind in ("fresh", "later", "sent"):
-        assert f"why {kind}" not in page
-
-
 def test_tables_that_wait_are_told_with_what_is_missing(host, match, now) -> None:
     opener = lobby.find_player(ADDRESSES["bob"])
     chairs = [lobby.Chair(address=ADDRESSES["dan"]), lobby.Chair()]
@@ -278,6 +231,44 @@ def test_the_host_offers_a_seat(host, match) -> None:
     assert (bob.is_kept, bob.invited) == (True, ADDRESSES["dan"])
     assert len(letters_to("dan", "invitation")) == 1
     assert "The house plays for Bob." in words(host.get("/host"))
+
+
+def test_the_host_mails_a_turn_once_more(host, match, now) -> None:
+    turn = open_turn(match)
+    name = turn.asked.name.lower()
+    assert len(letters_to(name, "your_turn")) == 1
+    assert act(host, match, "mail_again", turn=turn.id).status_code == 303
+    assert len(letters_to(name, "your_turn")) == 2
+    assert act(host, match, "mail_again", turn=turn.id + 1).status_code == 400
+    assert len(letters_to(name, "your_turn")) == 2
+
+
+def test_the_table_reads_each_act_of_the_host_with_its_time(app, host, match, caplog) -> None:
+    caplog.set_level("INFO")
+    turn = open_turn(match)
+    act(host, match, "pause")
+    act(host, match, "resume")
+    act(host, match, "deadline", turn=turn.id, hours="10")
+    act(host, match, "mail_again", turn=turn.id)
+    act(host, match, "end", sure="1")
+    told = [
+        "The game is paused, as the host asked.",
+        "The game goes on, as the host asked.",
+        f"{turn.asked.name} has more time now",
+        f"The turn of {turn.asked.name} was mailed once more, as the host asked.",
+        "The game was ended as it stands, as the host asked.",
+    ]
+    for name in ("ann", "bob"):
+        page = words(app.test_client().get(path(Links().seat(seat_of(match, name)))))
+        beside = page[page.index("Beside the game") :]
+        places = [beside.index(line) for line in told]
+        assert places == sorted(places)
+    assert "Beside the game" not in app.test_client().get(f"/g/{match.code}").text
+    logged = [
+        record.getMessage() for record in caplog.records if "a host did" in record.getMessage()
+    ]
+    done = ("pause", "resume", "deadline", "mail_again", "end")
+    assert logged == [f"match {match.id}: a host did {kind}" for kind in done]
 
 
 def test_the_host_ends_a_game(host, match) -> None:
@@ -342,7 +333,7 @@ def test_an_unknown_game_is_not_found(host) -> None:
 def test_every_form_of_the_page_carries_its_token_and_works_as_it_stands(host, match) -> None:
     forms = re.findall(r"<form.*?</form>", host.get("/host").text, re.DOTALL)
     done = re.findall(r'name="do" value="(\w+)"', "".join(forms))
-    assert sorted(set(done)) == ["deadline", "end", "pause", "replace"]
+    assert sorted(set(done)) == ["deadline", "end", "mail_again", "pause", "replace"]
     for form in forms:
         assert f'name="form_token" value="{TOKEN}"' in form
         assert f'action="/host/{match.code}"' in form

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -16,12 +15,13 @@ from cast import (
     player,
     run_worker,
     signed_in,
+    signed_in_host,
 )
 from sqlalchemy import func, select
 
 from engine import GAMES
 from pbem import account, lobby
-from pbem.ext import db, settings, writing
+from pbem.ext import db, writing
 from pbem.models import Letter, LetterState, Match
 from pbem.samples import Sample, story
 from pbem.worker import play_bots
@@ -59,12 +59,9 @@ def now() -> datetime:
 @pytest.fixture
 def host(app, now):
     """A browser in which ann, the host, is signed in."""
-    app.extensions["pbem.settings"] = dataclasses.replace(
-        settings(), host_addresses=(ADDRESSES["ann"],)
-    )
     app.extensions["pbem.samples"] = FakeShelf()
     player("ann", now=now)
-    return signed_in(app, "ann")
+    return signed_in_host(app, "ann")
 
 
 def send(client, game: str, token: str = TOKEN):
