@@ -79,6 +79,8 @@ def read(letter_id: int) -> Letter:
 
 def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
+    if not letter.address:
+        return False  # its player has deleted their account
     if suppression.is_suppressed(letter.address) and (
         letter.kind != "sign_in" or suppression.is_blocked(letter.address)
     ):

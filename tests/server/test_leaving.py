@@ -34,6 +34,7 @@ from pbem.links import Links
 from pbem.lobby import Chair, find_player
 from pbem.mail import inbox
 from pbem.mail.inbox import Envelope
+from pbem.mail.letters import is_true
 from pbem.models import Letter, Match, Note, Player, Proposal, Seat
 from pbem.table import record_file
 
@@ -248,6 +249,7 @@ def test_nothing_of_theirs_is_left_but_moves_and_phrases(app, mailbox, now) -> N
     assert ADDRESSES[other] in after
     letters = db.session.scalars(select(Letter).where(Letter.address == "")).all()
     assert {one.state for one in letters} <= {"sent", "stale"}
+    assert not any(is_true(one) for one in letters)
     leaving.delete_account(who.id, now=now + HOUR)
     assert db.session.get_one(Player, who.id).deleted_at == now
 
