@@ -6,7 +6,7 @@ import re
 import smtplib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
@@ -92,6 +92,18 @@ def open_turn(match: Match) -> Turn:
 def seat_of(match: Match, name: str) -> Seat:
     """Return the seat of one of the cast."""
     return next(seat for seat in match.seats if seat.name == name.title())
+
+
+def finished(match: Match, *, now: datetime) -> Match:
+    """Let the house play a match to its end, a move each five minutes."""
+    while match.status == "running":
+        turn = open_turns(match)[0]
+        now += timedelta(minutes=5)
+        text = play.choose_for(turn.id, "greedy")
+        assert text is not None
+        play.make_move(turn.id, text, by="link", now=now)
+        match = db.session.get_one(Match, match.id)
+    return match
 
 
 def letters_to(name: str, kind: str | None = None) -> list[Letter]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pbem.web import (
     account,
     errors,
+    fair,
     home,
     hooks,
     host,
@@ -30,6 +31,7 @@ def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
     for module in (
         account,
+        fair,
         home,
         hooks,
         host,

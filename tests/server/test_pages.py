@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
 
 import pytest
 from cast import (
     ADDRESSES,
+    finished,
     form_token,
     letters_to,
     move_links,
@@ -145,17 +145,8 @@ def test_a_link_of_another_seat_is_refused_to_who_is_signed_in(client, match, no
     assert db.session.scalar(select(func.count()).select_from(Move)) == 0
 
 
-def finished(match: Match, now) -> Match:
-    while match.status == "running":
-        turn = open_turn(match)
-        now += timedelta(minutes=5)
-        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
-        match = db.session.get_one(Match, match.id)
-    return match
-
-
 def test_history_has_an_address_for_each_ply(client, match, now) -> None:
-    match = finished(match, now)
+    match = finished(match, now=now)
     seen = set()
     for ply in range(match.ply + 1):
         page = client.get(f"/g/{match.code}/{ply}")
@@ -180,7 +171,7 @@ def test_hands_are_shown_only_after_the_end(client, match) -> None:
 def test_the_record_can_be_downloaded_and_checked(client, match, now) -> None:
     running = json.loads(client.get(f"/g/{match.code}/record.json").text)
     assert "key" not in running["deal"]
-    match = finished(match, now)
+    match = finished(match, now=now)
     answer = client.get(f"/g/{match.code}/record.json")
     assert answer.mimetype == "application/json"
     verify(loads(answer.text))
