@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from engine.game import N_
 from pbem import clocks, lobby, play, post
+from pbem.cleaning import clean_address
 from pbem.errors import BadChoice, BadPace, MatchOver, NotYours
 from pbem.ext import db, writing
 from pbem.models import Match, Proposal, Seat, Status, Turn
@@ -32,17 +33,21 @@ def resign(seat_id: int, *, now: datetime) -> None:
     Resigning twice changes nothing. Raises MatchOver.
     """
     with writing():
-        seat = _locked(seat_id)
-        if seat.resigned:
-            return
-        seat.resigned = True
-        if len(seat.match.seats) == 2:
-            play.stop(seat.match, "resigned", now=now)
-        elif not _persons(seat.match):
-            play.stop(seat.match, "stopped", now=now)
-        else:
-            post.notice(seat.match, "resigned", {"name": seat.name}, but=seat, now=now)
-            _drop_notices(seat)
+        give_up(_locked(seat_id), now=now)
+
+
+def give_up(seat: Seat, *, now: datetime) -> None:
+    """Do what resigning does. The caller holds the transaction and the match's lock."""
+    if seat.resigned:
+        return
+    seat.resigned = True
+    if len(seat.match.seats) == 2:
+        play.stop(seat.match, "resigned", now=now)
+    elif not _persons(seat.match):
+        play.stop(seat.match, "stopped", now=now)
+    else:
+        post.notice(seat.match, "resigned", {"name": seat.stored_name}, but=seat, now=now)
+        _drop_notices(seat)
 
 
 def propose(seat_id: int, kind: str, about: dict[str, Any], *, now: datetime) -> Proposal:
@@ -216,7 +221,7 @@ def _checked(
         found = [one for one in match.seats if one.place == place and one.bot is None]
         if not found or found[0].resigned:
             raise BadChoice
-        address = lobby.clean_address(str(about.get("address", "")))
+        address = clean_address(str(about.get("address", "")))
         if any(one.player and one.player.address == address for one in match.seats):
             raise BadChoice(N_("that person has a seat at this table already"))
         lobby.check_invitations(match.opener, [address], now=now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from flask import Flask, has_request_context, request, session
+from flask import Flask, has_request_context, request
 from flask_babel import get_locale
 from markupsafe import Markup
 from sqlalchemy.engine import make_url
@@ -14,10 +14,10 @@ from pbem import config, words
 from pbem.ext import babel, db, migrate, prepare_sqlite, settings
 from pbem.mail.parser import Parser
 from pbem.mail.smtp import Postman
-from pbem.models import Player
 from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
+from pbem.web.security import signed_in
 
 if TYPE_CHECKING:
     from engine.decktet import Card
@@ -102,7 +102,10 @@ def _add_words(app: Flask) -> None:
         listed=words.listed,
     )
     app.jinja_env.globals.update(
-        get_locale=get_locale, site_name=lambda: settings().site_name, card_svg=_card
+        get_locale=get_locale,
+        language_name=words.language_name,
+        site_name=lambda: settings().site_name,
+        card_svg=_card,
     )
 
 
@@ -114,10 +117,12 @@ def _card(card: Card) -> Markup:
 def _language() -> str | None:
     if not has_request_context():
         return None  # letters force their reader's language
-    player = db.session.get(Player, session["player"]) if "player" in session else None
+    player = signed_in()
     if player is not None:
         return player.language
-    return request.accept_languages.best_match(config.LANGUAGES)
+    # The library's own choice takes "en;q=0.5" before "fr-CA".
+    asked = (tag.partition("-")[0].lower() for tag, quality in request.accept_languages if quality)
+    return next((language for language in asked if language in config.LANGUAGES), None)
 
 
 def _add_pages(app: Flask) -> None:

@@ -11,11 +11,12 @@ from sqlalchemy import func, select, update
 
 from engine.game import N_
 from pbem import clocks, deadlines, lobby, play, post, suppression
+from pbem.cleaning import clean_name, clean_zone
 from pbem.config import LANGUAGES
 from pbem.deadlines import Span
 from pbem.errors import BadAbsence, BadChoice, BadTime
 from pbem.ext import db, writing
-from pbem.lobby import clean_name, clean_zone, find_player
+from pbem.lobby import find_player
 from pbem.models import (
     Absence,
     Entries,
@@ -144,15 +145,17 @@ def come_back(player_id: int, *, now: datetime) -> None:
 
 
 def stop_mails(address: str, *, now: datetime) -> None:
-    """Mail an address no more, as its owner wants; their games go on all the same."""
+    """Mail whose address this is no more, as they want; their games go on all the same."""
     with writing():
-        suppression.suppress(address, Why.ASKED, now=now)
+        for one in lobby.every_address(address):
+            suppression.suppress(one, Why.ASKED, now=now)
 
 
 def want_mails(address: str, *, now: datetime) -> None:
-    """Mail an address again, as its owner wants, and first what waits for them."""
+    """Mail whose address this is again, as they want, and first what waits for them."""
     with writing():
-        suppression.allow(address)
+        for one in lobby.every_address(address):
+            suppression.allow(one)
         player = find_player(address)
         if player is not None:
             _tell_untold(player, now=now)
@@ -260,7 +263,7 @@ def _minutes(text: str) -> int | None:
     if not text:
         return None
     hours, _, minutes = text.partition(":")
-    if not (hours.isdecimal() and minutes.isdecimal() and len(minutes) == 2):
+    if not (hours.isdecimal() and minutes.isdecimal() and len(hours) <= 2 == len(minutes)):
         raise BadTime
     if int(hours) > 23 or int(minutes) > 59:
         raise BadTime

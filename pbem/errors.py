@@ -25,6 +25,14 @@ class BadLink(PbemError):
     """this link is not complete, or was not made here; open it again from the mail"""
 
 
+class OldLink(BadLink):
+    """this link was used already, or is too old; ask for another one"""
+
+
+class AccountGone(BadLink):
+    """this account was deleted, and its links with it"""
+
+
 class ForeignSeat(PbemError):
     """this link belongs to another player's seat; open your own from your mail"""
 
@@ -43,6 +51,10 @@ class TableClosed(PbemError):
 
 class BadAddress(PbemError):
     """that does not look like a mail address; write it as name@example.org"""
+
+
+class AddressTaken(PbemError):
+    """this address is another player's already; nothing was changed"""
 
 
 class TooMany(PbemError):

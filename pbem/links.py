@@ -23,6 +23,10 @@ class Links:
         """Return the link that signs a player in."""
         return f"{self._base}/sign-in/{token}"
 
+    def add_address(self, token: str) -> str:
+        """Return the link by which an address becomes one of a player's."""
+        return f"{self._base}/a/{token}"
+
     def invitation(self, seat: Seat) -> str:
         """Return the link to sit down or decline at a seat that is reserved for an address."""
         return f"{self._base}/i/{self._tokens.link('invitation', seat.id, whose(seat.invited))}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import func, select
 
@@ -16,32 +14,25 @@ from engine import GAMES, deal
 from engine.bots import BOTS
 from engine.game import N_
 from pbem import deadlines, play, post, suppression
+from pbem.cleaning import clean_address, clean_name, clean_phrase, clean_zone
 from pbem.config import LANGUAGES
 from pbem.errors import (
     BadAddress,
     BadChoice,
     BadPace,
-    BadPhrase,
     BadSeats,
-    BadZone,
     SeatedAlready,
     SeatTaken,
     TableClosed,
     TooMany,
 )
 from pbem.ext import db, settings, writing
-from pbem.models import Letter, Match, Player, Policy, Seat, Status
+from pbem.models import Address, Letter, LetterState, Match, Player, Policy, Seat, Status
 
-MOST_NAME: Final = 40  # characters
 MOST_INVITED: Final = 10  # invitations to one address in a day
 MOST_SIGN_INS: Final = 10  # mails with a link that signs in, to one address in a day
 MOST_LISTED: Final = 50  # tables on the front page
 WAITS: Final = timedelta(days=21)  # how long a table waits for its players
-# Strict on purpose: an address that a header could misread is refused in words.
-_ADDRESS: Final = re.compile(
-    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
-    r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
-)
 _CODE_FIRST: Final = """
     amber blue brave bright calm clear cosy deep early fair fine gentle golden green happy
     hidden high idle kind late light little long merry mild misty modest noble old open pale
@@ -92,7 +83,8 @@ def open_table(
     _check_times(pace_hours, bank_hours, policy)
     wanted = [_checked_chair(chair) for chair in chairs]
     invited = [chair.address for chair in wanted if chair.address]
-    if len({opener.address, *invited}) != 1 + len(invited):
+    # That two addresses of somebody else are one person's is not for the opener to learn.
+    if len({*opener.every_address, *invited}) != len(opener.every_address) + len(invited):
         raise BadSeats(N_("each person has one seat: give every address once, and not your own"))
     server_key = secrets.token_bytes(32)
     with writing():
@@ -112,7 +104,7 @@ def open_table(
             policy=policy,
             opened_at=now,
         )
-        match.seats.append(_opener_seat(opener, _phrase(phrase), now=now))
+        match.seats.append(_opener_seat(opener, clean_phrase(phrase), now=now))
         match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
         db.session.add(match)
         db.session.flush()
@@ -133,10 +125,10 @@ def sit(
     Sitting down twice changes nothing. Raises TableClosed, SeatTaken, SeatedAlready,
     BadPhrase or BadZone.
     """
-    phrase, zone = _phrase(phrase), clean_zone(zone)
+    phrase, zone = clean_phrase(phrase), clean_zone(zone)
     with writing():
         seat = _locked(seat_id)
-        if seat.player is not None and seat.player.address == seat.invited:
+        if seat.player is not None and seat.invited in seat.player.every_address:
             return seat.match, seat.player
         if seat.match.status not in (Status.OPEN, Status.RUNNING):
             raise TableClosed
@@ -155,7 +147,7 @@ def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
 
     Raises TableClosed, SeatTaken (all places are gone), SeatedAlready or BadPhrase.
     """
-    phrase = _phrase(phrase)
+    phrase = clean_phrase(phrase)
     with writing():
         match = _locked_match(match_id)
         if any(seat.player_id == player.id for seat in match.seats):
@@ -169,17 +161,25 @@ def join(match_id: int, player: Player, *, phrase: str, now: datetime) -> Match:
 def reserve(match_id: int, address: str, *, now: datetime) -> None:
     """Hold a free place for an address and mail it the invitation, which proves it.
 
-    Raises BadAddress, TooMany, TableClosed, SeatTaken or SeatedAlready.
+    Whoever asks may be a stranger, and is not told who sits or is invited here, or wants no
+    mail: one who sits here is mailed the link that signs in, one who is invited the same
+    invitation again. Raises BadAddress, TooMany, TableClosed or SeatTaken.
     """
     address = clean_address(address)
     with writing():
         match = _locked_match(match_id)
-        if any(seat.invited == address for seat in match.seats):
-            raise SeatedAlready(N_("this address has its invitation already; look in its mailbox"))
-        if any(seat.player and seat.player.address == address for seat in match.seats):
-            raise SeatedAlready
-        seat = _free_seat(match)
-        check_invitations(match.opener, [address], now=now)
+        free, player = _free_seat(match), find_player(address)
+        _check_day(match.opener, 1, now=now)
+        if player is not None and any(seat.player_id == player.id for seat in match.seats):
+            if mailed_lately(address, "sign_in", now=now) < MOST_SIGN_INS:
+                post.sign_in(address, player, language=player.language, now=now)
+            return
+        try:
+            check_invited(address, now=now)
+        except (BadAddress, TooMany):
+            return
+        held = [seat for seat in match.seats if seat.invited == address and seat.is_vacant]
+        seat = held[0] if held else free
         seat.invited = address
         post.invitation(seat, match.opener, now=now)
 
@@ -189,7 +189,7 @@ def change_phrase(seat_id: int, phrase: str, *, now: datetime) -> None:
 
     Raises TableClosed, or BadPhrase.
     """
-    phrase = _phrase(phrase)
+    phrase = clean_phrase(phrase)
     with writing():
         seat = _locked(seat_id)
         if seat.match.status != Status.OPEN:
@@ -256,8 +256,14 @@ def expire(match_id: int, *, now: datetime) -> bool:
 
 
 def find_player(address: str) -> Player | None:
-    """Return the player of an address, if there is one."""
-    return db.session.scalar(select(Player).where(Player.address == address))
+    """Return the player whose address this is, preferred or not, if there is one."""
+    return db.session.scalar(select(Player).join(Address).where(Address.address == address))
+
+
+def every_address(address: str) -> list[str]:
+    """Return all addresses of the person whose address this is; a stranger's is the only one."""
+    player = find_player(address)
+    return [address] if player is None else player.every_address
 
 
 def new_player(address: str, *, name: str, language: str, zone: str, now: datetime) -> Player:
@@ -269,28 +275,10 @@ def new_player(address: str, *, name: str, language: str, zone: str, now: dateti
         zone=clean_zone(zone),
         created_at=now,
     )
+    player.addresses.append(Address(address=address, added_at=now))
     db.session.add(player)
     db.session.flush()
     return player
-
-
-def sign_up(address: str, *, now: datetime) -> None:
-    """Mail an address the link that signs it in; a new address becomes a player.
-
-    Who wants no mail and never signed in or sat down gets none, nobody gets many, and the
-    page never tells.
-    """
-    address = clean_address(address)
-    with writing():
-        player = find_player(address)
-        if suppression.is_suppressed(address) and not (player and _has_been_here(player)):
-            return
-        if _mailed_lately(address, "sign_in", now=now) >= MOST_SIGN_INS:
-            return
-        player = player or new_player(
-            address, name="", language=settings().language, zone=settings().zone, now=now
-        )
-        post.sign_in(player, now=now)
 
 
 def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime) -> None:
@@ -298,6 +286,13 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
 
     Raises BadAddress or TooMany.
     """
+    _check_day(opener, len(addresses), now=now)
+    for address in addresses:
+        check_invited(address, now=now)
+
+
+def _check_day(opener: Player, more: int, *, now: datetime) -> None:
+    """Raise TooMany for an opener who would have invited too many within a day."""
     # Held, so that two tables opened at once count each other.
     db.session.execute(select(Player.id).where(Player.id == opener.id).with_for_update())
     sent = (
@@ -308,10 +303,8 @@ def check_invitations(opener: Player, addresses: Sequence[str], *, now: datetime
         .where(Match.opener_id == opener.id)
     )
     most = settings().invitations_a_day
-    if addresses and (db.session.scalar(sent) or 0) + len(addresses) > most:
+    if more and (db.session.scalar(sent) or 0) + more > most:
         raise TooMany(N_("that makes more than %(most)s invitations in a day"), most=most)
-    for address in addresses:
-        check_invited(address, now=now)
 
 
 def check_invited(address: str, *, now: datetime) -> None:
@@ -324,50 +317,22 @@ def check_invited(address: str, *, now: datetime) -> None:
             N_("%(address)s takes no mail from this server; pass the table's link on"),
             address=address,
         )
-    if _mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
+    if mailed_lately(address, "invitation", now=now) >= MOST_INVITED:
         raise TooMany(
             N_("%(address)s was invited often enough today; pass the table's link on"),
             address=address,
         )
 
 
-def clean_address(text: str) -> str:
-    """Return an address in the one form that we store; raises BadAddress."""
-    address = text.strip().lower()
-    local, _, domain = address.rpartition("@")
-    try:
-        domain = domain.encode("idna").decode()
-    except UnicodeError:
-        raise BadAddress from None
-    address = f"{local}@{domain}"
-    if len(address) > 254 or len(local) > 64 or not _ADDRESS.fullmatch(address):
-        raise BadAddress
-    if domain == settings().mail_domain.lower():
-        # A player at our own address would let the server talk to itself.
-        raise BadAddress(N_("letters of this server can't be answered by itself; give your own"))
-    return address
-
-
-def clean_name(text: str) -> str:
-    """Return a name on one line, without control characters, of at most 40 characters."""
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(printable.split())[:MOST_NAME].strip()
-
-
-def _mailed_lately(address: str, kind: str, *, now: datetime) -> int:
-    """Return how many letters of a kind were made for an address within a day."""
+def mailed_lately(address: str, kind: str, *, now: datetime) -> int:
+    """Return how many letters of a kind went, or go, to an address within a day."""
     lately = select(func.count()).where(
         Letter.address == address,
         Letter.kind == kind,
+        Letter.state != LetterState.STALE,
         Letter.created_at > now - timedelta(days=1),
     )
     return db.session.scalar(lately) or 0
-
-
-def _has_been_here(player: Player) -> bool:
-    """Return whether a player has ever signed in or sat down, and was not only typed in."""
-    seat = select(Seat.id).where(Seat.player_id == player.id)
-    return player.sign_ins > 0 or db.session.scalar(seat.limit(1)) is not None
 
 
 def _check_times(pace_hours: int, bank_hours: int, policy: str) -> None:
@@ -404,21 +369,6 @@ def _seat(place: int, chair: Chair, *, now: datetime) -> Seat:
     if chair.bot is None:
         return Seat(place=place, invited=chair.address)
     return Seat(place=place, bot=chair.bot, name=f"Bot {place - 1}", joined_at=now)
-
-
-def _phrase(text: str) -> str:
-    try:
-        return deal.clean_phrase(text)
-    except ValueError:
-        raise BadPhrase from None
-
-
-def clean_zone(text: str) -> str:
-    """Return a time zone's name; raises BadZone."""
-    try:
-        return ZoneInfo(text).key
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise BadZone from None
 
 
 def _new_code() -> str:

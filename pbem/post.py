@@ -222,9 +222,37 @@ def for_host(what: str, about: dict[str, Any], *, now: datetime) -> None:
         )
 
 
-def sign_in(player: Player, *, now: datetime) -> None:
-    """Mail a player the link that signs them in."""
-    _queue("sign_in", player, now, about={"sign_ins": player.sign_ins})
+def sign_in(
+    address: str,
+    player: Player | None,
+    *,
+    language: str,
+    state: LetterState = LetterState.QUEUED,
+    now: datetime,
+) -> None:
+    """Mail an address the link that signs in its player, or a new one.
+
+    One that is stale from the start never leaves; see account.ask_to_sign_in.
+    """
+    _add(
+        "sign_in",
+        address,
+        player.language if player else language,
+        player.zone if player else settings().zone,
+        now,
+        player=player,
+        about={"sign_ins": player.sign_ins if player else 0},
+        state=state,
+    )
+
+
+def add_address(address: str, player: Player, *, state: LetterState, now: datetime) -> None:
+    """Mail an address the link by which it becomes one of a player's.
+
+    It is no letter of the player: a stranger may read it, and it must lead to nothing of theirs.
+    """
+    about = {"player": player.id}
+    _add("add_address", address, player.language, player.zone, now, about=about, state=state)
 
 
 def drop_notices(turn: Turn) -> None:
@@ -270,8 +298,9 @@ def _queue(
     """Queue a letter to a player, as they want its kind. Returns whether it goes out by itself."""
     wish = player.mails.get(_WISH.get(kind, kind), Wanted.NOW)
     wanted = Wanted.NOW if is_needed else wish
-    is_off = kind != "sign_in" and suppression.is_suppressed(player.address)
-    if is_off or wanted == Wanted.OFF:
+    if player.deleted_at is not None or wanted == Wanted.OFF:
+        return False
+    if suppression.is_suppressed(player.address):
         return False
     is_gathered = wanted == Wanted.DAILY and player.digest_at is not None
     _add(

@@ -63,6 +63,8 @@ def _opened(seat: Seat, player: Player, phrase: str, *, now: datetime) -> Match:
 def _chair(seat: Seat, *, now: datetime) -> Chair:
     if seat.player is None:
         return Chair(bot=seat.bot)
+    if seat.player.deleted_at is not None:
+        return Chair()
     try:
         lobby.check_invited(seat.player.address, now=now)
     except PbemError:
@@ -76,7 +78,7 @@ def _sat_down(match: Match, player: Player, phrase: str, *, now: datetime) -> Se
         if seat.player_id == player.id:
             return seat
     for seat in match.seats:
-        if seat.is_vacant and seat.invited == player.address:
+        if seat.is_vacant and seat.invited in player.every_address:
             lobby.sit(
                 seat.id,
                 name=player.name,

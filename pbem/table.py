@@ -11,7 +11,7 @@ from engine.game import Event, Game, Outcome, Scores, View
 from engine.game import Seat as SeatNumber
 from engine.record import Decision, Ply, Record, dumps
 from engine.record import replay as play_again
-from pbem.models import Match, Move, Seat, Status
+from pbem.models import FORMER, FORMER_WORDS, Match, Move, Seat, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def record(match: Match) -> Record:
         game=match.game,
         id=match.code,
         options=match.options,
-        names=tuple(seat.name or "" for seat in seats),
+        names=tuple(_recorded_name(seat) for seat in seats),
         resigned=frozenset(seat.number or 0 for seat in seats if seat.is_unplaced),
-        seating=tuple(seat.name or "" for seat in joined) if match.draws_seats else None,
+        seating=tuple(_recorded_name(seat) for seat in joined) if match.draws_seats else None,
         commitment=match.commitment,
         phrases=tuple(seat.phrase for seat in seats),
         key=match.server_key if over else None,
@@ -103,6 +103,11 @@ def record(match: Match) -> Record:
         winners=tuple(match.winners or ()) if over else None,
         ended=match.ended if over else None,
     )
+
+
+def _recorded_name(seat: Seat) -> str:
+    """Return a seat's name in the record, which is the same for readers of all languages."""
+    return FORMER_WORDS if seat.stored_name == FORMER else seat.stored_name or ""
 
 
 def record_file(match: Match) -> tuple[str, str]:

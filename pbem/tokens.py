@@ -13,9 +13,9 @@ import hmac
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from itsdangerous import BadSignature, Signer, TimestampSigner
+from itsdangerous import BadSignature, SignatureExpired, Signer, TimestampSigner
 
-from pbem.errors import BadLink
+from pbem.errors import BadLink, OldLink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,15 +56,17 @@ class Tokens:
             raise BadLink
         return found
 
-    def timed_link(self, purpose: str, *ids: int) -> str:
-        """Return a token like ``link`` that also knows when it was made."""
-        return self._timed(purpose).sign("-".join(f"{number:x}" for number in ids)).decode()
+    def timed_link(self, purpose: str, number: int) -> str:
+        """Return a token like ``link`` of one id that also knows when it was made."""
+        return self._timed(purpose).sign(f"{number:x}").decode()
 
-    def read_timed_link(self, purpose: str, token: str, *, seconds: int) -> tuple[int, ...]:
-        """Return the ids of a timed token that is not older; raises BadLink."""
+    def read_timed_link(self, purpose: str, token: str, *, seconds: int) -> int:
+        """Return the id of a timed token; raises BadLink, or OldLink if it is older."""
         try:
             payload = self._timed(purpose).unsign(token.rstrip(_GLUED), max_age=seconds).decode()
-            return tuple(int(part, 16) for part in payload.split("-"))
+            return int(payload, 16)
+        except SignatureExpired:
+            raise OldLink from None
         except (BadSignature, ValueError):
             raise BadLink from None
 

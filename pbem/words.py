@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from babel import Locale
 from babel.dates import format_datetime
 from babel.lists import format_list
 from flask_babel import get_locale, gettext, ngettext
@@ -108,6 +109,11 @@ def total(number: int) -> str:
     words = ngettext("%(num)d point", "%(num)d points", number)
     # A true minus is read out and is as wide as a plus.
     return words.replace("-", "−", 1)
+
+
+def language_name(code: str) -> str:
+    """Return a language's name in itself: "English", "français"."""
+    return Locale.parse(code).get_display_name() or code
 
 
 def listed(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from engine import GAMES
 from pbem import lobby, play, telling, worker
-from pbem.ext import db, writing
+from pbem.ext import db, tokens, writing
 from pbem.lobby import Chair
 from pbem.models import Beat, Letter, Match, Player, Seat, Turn
 from pbem.table import load
@@ -170,6 +170,18 @@ def reply_to(message: EmailMessage, text: str, *, sender: str, message_id: str =
         f"{text}\n\nOn Tue, 1 Dec 2026 at 12:00 {message['From']} wrote:\n\n{quoted}\n"
     )
     return reply.as_bytes()
+
+
+def form_token(client: FlaskClient, page: str = "/") -> str:
+    """Return the token of a page's form."""
+    found = re.search(r'name="form_token" value="([^"]+)"', client.get(page).text)
+    assert found is not None
+    return found[1]
+
+
+def sign_in_path(name: str) -> str:
+    """Return the path of the link in the last letter that signs one of the cast in."""
+    return f"/sign-in/{tokens().timed_link('sign-in', letters_to(name, 'sign_in')[-1].id)}"
 
 
 class KnownDevice(FlaskClient):

@@ -143,6 +143,7 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
     kind.__name__: kind
     for kind in (
         plain.sign_in,
+        plain.add_address,
         plain.invitation,
         plain.declined,
         plain.came_back,

@@ -158,13 +158,15 @@ def _take_automatic(
             return
         if complained is not None:
             letter = _returned(named, complained)
-            if letter is not None:
+            # The address is gone once its player has deleted their account.
+            if letter is not None and letter.address:
                 suppression.suppress(letter.address, Why.COMPLAINT, now=now)
             verdict = "complaint" if letter is not None else "unknown"
             play.close_note(note_id, verdict, reason=automatic, now=now)
             return
         player = _player_of(named)
-        if player is not None and facts.sender == player.address and facts.is_absence:
+        is_theirs = player is not None and trust.is_from(facts.sender, player.every_address)
+        if player is not None and is_theirs and facts.is_absence:
             player.offers_absence = True
         play.close_note(note_id, "automatic", reason=automatic, now=now)
 
@@ -268,7 +270,7 @@ def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
 
 def _doubt(seat: Seat, facts: note.Facts) -> str | None:
     """Return why a mail may not be from the seat's player; None if nothing speaks against it."""
-    if seat.player is None or facts.sender != seat.player.address:
+    if seat.player is None or not trust.is_from(facts.sender, seat.player.every_address):
         return "stranger"
     return "unproven" if _is_forged(facts) else None
 
@@ -336,7 +338,8 @@ def _illegal(line: str, error: RulesError) -> dict[str, Any]:
 
 
 def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
-    if facts.sender != seat.invited:
+    invited = lobby.every_address(seat.invited) if seat.invited else []
+    if not trust.is_from(facts.sender, invited):
         _finish(note_id, "stranger", "the sender is not the one who was invited", now=now)
         return
     if _is_forged(facts):

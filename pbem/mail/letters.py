@@ -1,6 +1,7 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
-The same row always gives the same bytes, save that a sign-in link is fresh at each try.
+The same row always gives the same bytes, save that links which are good for half an hour are
+fresh at each try.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flask_babel import force_locale
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from pbem import suppression
+from pbem import account, suppression
 from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.mail import contents, plain
@@ -78,6 +79,8 @@ def read(letter_id: int) -> Letter:
 
 def is_true(letter: Letter) -> bool:
     """Return whether a letter still says what is so; one that does not is not sent."""
+    if not letter.address:
+        return False  # its player has deleted their account
     if suppression.is_suppressed(letter.address) and (
         letter.kind != "sign_in" or suppression.is_blocked(letter.address)
     ):
@@ -98,8 +101,10 @@ def is_true(letter: Letter) -> bool:
             and seat.is_vacant
             and seat.match.status in (Status.OPEN, Status.RUNNING)
         )
+    if letter.kind == "add_address":
+        return account.may_add(letter)
     if letter.kind == "sign_in":
-        return letter.player is not None and letter.player.sign_ins == letter.about["sign_ins"]
+        return account.may_sign_in(letter)
     return True
 
 

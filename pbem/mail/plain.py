@@ -11,10 +11,11 @@ from flask_babel import format_decimal, gettext
 
 from engine import GAMES
 from engine.game import N_
-from pbem import telling, words
+from pbem import account, telling, words
 from pbem.ext import db, tokens
 from pbem.links import Links
-from pbem.models import Letter, Proposal, Seat, Turn
+from pbem.lobby import find_player
+from pbem.models import Letter, Proposal, Seat, Turn, shown_name
 from pbem.tableau import Picture
 from pbem.tokens import Named
 
@@ -35,10 +36,20 @@ class Content:
 
 def sign_in(letter: Letter) -> Content:
     """Return the letter with the link that signs its reader in."""
-    player = letter.player
-    assert player is not None, "only players sign in"
-    token = tokens().timed_link("sign-in", player.id, letter.about["sign_ins"])
+    token = tokens().timed_link("sign-in", letter.id)
     return Content({"url": Links().sign_in(token)}, {})
+
+
+def add_address(letter: Letter) -> Content:
+    """Return the letter by which an address becomes one of a player's, or says that it is not."""
+    token = tokens().timed_link("address", letter.id)
+    values = {
+        "url": Links().add_address(token),
+        "name": account.adder(letter).name,
+        "address": letter.address,
+        "is_taken": find_player(letter.address) is not None,
+    }
+    return Content(values, {})
 
 
 def invitation(letter: Letter) -> Content:
@@ -64,7 +75,7 @@ def declined(letter: Letter) -> Content:
     assert letter.match is not None, "an invitation is to a table"
     url = Links().join(letter.match)
     values = {
-        "who": letter.about["address"],
+        "who": shown_name(letter.about["address"]),
         "match": letter.match,
         "join_url": url,
         "history_url": Links().match(letter.match),
@@ -85,7 +96,7 @@ def sat_down(letter: Letter) -> Content:
     assert match is not None, "it is about a table"
     vacant = [seat for seat in match.seats if seat.is_vacant]
     values = {
-        "who": letter.about["name"],
+        "who": shown_name(letter.about["name"]),
         "match": match,
         "title": GAMES[match.game].title,
         "missing": len(vacant),
@@ -137,7 +148,7 @@ def notice(letter: Letter) -> Content:
 
 def notice_line(what: str, about: Mapping[str, Any], zone: str) -> str:
     """Return in words what happened beside the game, its times in a reader's zone."""
-    fields = {name: about.get(name) or gettext("the host") for name in ("name", "by")}
+    fields = {name: shown_name(about.get(name) or gettext("the host")) for name in ("name", "by")}
     if "until" in about:
         fields["until"] = words.moment(datetime.fromisoformat(about["until"]), zone)
     return gettext(NOTICES[what], **fields)
@@ -171,6 +182,7 @@ NOTICES: Final = {
     "mailed": N_("The turn of %(name)s was mailed once more, as %(by)s asked."),
     "ended": N_("The game was ended as it stands, as %(by)s asked."),
     "cancelled": N_("This table did not fill within three weeks, so it is closed."),
+    "closed": N_("Who opened this table has deleted their account, so it is closed."),
 }
 
 

@@ -1,4 +1,4 @@
-"""What our own mail server found out about a mail's sender (RFC 8601)."""
+"""Whose a mail is: by its sender, and by what our own mail server found out (RFC 8601)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import Final
 
 _WORDS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\([^()]*\)')
 _FOUND: Final = re.compile(r"\s*(dmarc|dkim|spf)\s*(?:/\s*\d+\s*)?=\s*(\w+)", re.IGNORECASE)
+
+
+def is_from(sender: str, addresses: Iterable[str]) -> bool:
+    """Return whether a sender is one of a player's addresses.
+
+    What follows a "+" does not count: programs and providers put it there for their own use.
+    """
+    return _untagged(sender) in {_untagged(address) for address in addresses}
 
 
 def has_failed(results: Sequence[str], authserv_id: str) -> bool:
@@ -22,6 +30,11 @@ def has_failed(results: Sequence[str], authserv_id: str) -> bool:
         if ours and name.lower().split()[:1] == [ours]:
             return _has_failed(findings)
     return False
+
+
+def _untagged(address: str) -> str:
+    local, at, domain = address.rpartition("@")
+    return local.partition("+")[0] + at + domain
 
 
 def _has_failed(findings: Iterable[str]) -> bool:

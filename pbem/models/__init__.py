@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
 from pbem.models.match import Match, Move, Notice, Policy, Proposal, Seat, Status, Turn
-from pbem.models.player import Absence, Entries, Player, Wanted
+from pbem.models.player import (
+    FORMER,
+    FORMER_WORDS,
+    Absence,
+    Address,
+    Entries,
+    Player,
+    Wanted,
+    shown_name,
+)
 
 __all__ = [
+    "FORMER",
+    "FORMER_WORDS",
     "Absence",
+    "Address",
     "Beat",
     "Entries",
     "Letter",
@@ -27,4 +39,5 @@ __all__ = [
     "Turn",
     "Wanted",
     "Why",
+    "shown_name",
 ]

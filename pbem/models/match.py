@@ -6,11 +6,21 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from pbem.models.base import Id, Instant, Model
-from pbem.models.player import Player
+from pbem.models.player import Player, shown_name
 
 
 class Status(StrEnum):
@@ -114,7 +124,7 @@ class Seat(Model):
     player_id: Mapped[int | None] = mapped_column(ForeignKey("player.id"), index=True)
     bot: Mapped[str | None] = mapped_column(String(16))
     invited: Mapped[str | None] = mapped_column(String(320))
-    name: Mapped[str | None] = mapped_column(String(40))
+    stored_name: Mapped[str | None] = mapped_column("name", String(40))
     phrase: Mapped[str] = mapped_column(String(100), default="")
     phrase_at: Mapped[datetime | None] = mapped_column(Instant)
     joined_at: Mapped[datetime | None] = mapped_column(Instant)
@@ -128,6 +138,23 @@ class Seat(Model):
 
     match: Mapped[Match] = relationship(back_populates="seats")
     player: Mapped[Player | None] = relationship()
+
+    @hybrid_property
+    def name(self) -> str | None:
+        """Return the name of who sits here as people read it; None for an empty seat.
+
+        In queries it is as it is stored.
+        """
+        return None if self.stored_name is None else shown_name(self.stored_name)
+
+    @name.inplace.setter
+    def _set_name(self, name: str | None) -> None:
+        self.stored_name = name
+
+    @name.inplace.expression
+    @classmethod
+    def _name_column(cls) -> ColumnElement[str | None]:
+        return cls.stored_name.expression
 
     @property
     def is_filled(self) -> bool:

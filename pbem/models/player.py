@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
-from sqlalchemy import JSON, ForeignKey, String
+from flask_babel import gettext
+from sqlalchemy import JSON, ColumnElement, ForeignKey, String
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from engine.game import N_
 from pbem.models.base import Id, Instant, Model
+
+# Stands for the name of whoever has deleted their account. It is no printable sign, and so
+# nobody can be called so.
+FORMER: Final = "\x7f"
+FORMER_WORDS: Final = N_("a former player")
+
+
+def shown_name(name: str) -> str:
+    """Return a name as people read it: that of a former player in the running language."""
+    return gettext(FORMER_WORDS) if name == FORMER else name
 
 
 class Entries(StrEnum):
@@ -30,6 +44,9 @@ class Wanted(StrEnum):
 class Player(Model):
     """A person who plays. ``sign_ins`` makes a sign-in link good for one use.
 
+    ``address`` is the preferred one of their ``addresses``: letters go there. Of an account
+    that was deleted only the row is left, for its games, and says since when.
+
     With ``plays_forced`` a move without a choice is made for them, without asking.
     ``quiet_from``, ``quiet_until`` and ``digest_at`` (one mail a day instead of one for
     each turn) are minutes after midnight in their zone; ``digested_at`` is when the last
@@ -43,7 +60,7 @@ class Player(Model):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     address: Mapped[str] = mapped_column(String(320), unique=True)
-    name: Mapped[str] = mapped_column(String(40))
+    stored_name: Mapped[str] = mapped_column("name", String(40))
     language: Mapped[str] = mapped_column(String(5))
     zone: Mapped[str] = mapped_column(String(64))
     sign_ins: Mapped[int] = mapped_column(default=0)
@@ -61,8 +78,43 @@ class Player(Model):
     unreachable_why: Mapped[str | None] = mapped_column(String(200))
     offers_absence: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(Instant)
+    deleted_at: Mapped[datetime | None] = mapped_column(Instant)
 
     absences: Mapped[list[Absence]] = relationship(order_by="Absence.starts_at")
+    addresses: Mapped[list[Address]] = relationship(
+        back_populates="player", order_by="Address.id", cascade="all, delete-orphan"
+    )
+
+    @hybrid_property
+    def name(self) -> str:
+        """Return the player's name as people read it; in queries it is as it is stored."""
+        return shown_name(self.stored_name)
+
+    @name.inplace.setter
+    def _set_name(self, name: str) -> None:
+        self.stored_name = name
+
+    @name.inplace.expression
+    @classmethod
+    def _name_column(cls) -> ColumnElement[str]:
+        return cls.stored_name.expression
+
+    @property
+    def every_address(self) -> list[str]:
+        """Return the addresses that are the player's, the preferred one first."""
+        others = [one.address for one in self.addresses if one.address != self.address]
+        return [self.address, *others]
+
+
+class Address(Model):
+    """An address that its player has proved to be theirs; the preferred one is among them."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    player_id: Mapped[int] = mapped_column(ForeignKey("player.id"), index=True)
+    address: Mapped[str] = mapped_column(String(320), unique=True)
+    added_at: Mapped[datetime] = mapped_column(Instant)
+
+    player: Mapped[Player] = relationship(back_populates="addresses")
 
 
 class Absence(Model):

@@ -3,7 +3,7 @@
 They come from a throw-away application with a database and keys of its own, so that the
 links in them open nothing, by the same use cases as true letters (see ``story``). Keys,
 codes, ids and the clock are fixed, and so two runs give the same bytes, save that a
-sign-in link holds the moment at which it was made.
+link that is good for half an hour holds the moment at which it was made.
 """
 
 from __future__ import annotations

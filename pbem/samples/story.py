@@ -12,7 +12,7 @@ from sqlalchemy import select
 from engine import deal
 from engine.decktet import CARDS
 from engine.errors import RulesError
-from pbem import agreements, lobby, play, post
+from pbem import account, agreements, lobby, play, post
 from pbem.clocks import open_turns
 from pbem.ext import db, writing
 from pbem.lobby import Chair
@@ -65,7 +65,12 @@ def moves(turn: Turn) -> tuple[str, ...]:
 
 def sign_in(_tables: Sequence[Match]) -> None:
     """Ask for the link that signs in."""
-    lobby.sign_up(READER, now=NOW)
+    account.ask_to_sign_in(READER, language="en", now=NOW)
+
+
+def add_address(_tables: Sequence[Match]) -> None:
+    """Ask for a second address."""
+    account.ask_to_add(_reader().id, "ada@work.example", now=NOW)
 
 
 def for_host(_tables: Sequence[Match]) -> None:
@@ -213,7 +218,7 @@ def started(match: Match) -> None:
 
 
 OF_SITE: Final[dict[str, Callable[[Sequence[Match]], None]]] = {
-    happens.__name__: happens for happens in (sign_in, for_host, digest, reminders)
+    happens.__name__: happens for happens in (sign_in, add_address, for_host, digest, reminders)
 }
 OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
     happens.__name__: happens

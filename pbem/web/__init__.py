@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.web import (
+    account,
     errors,
     fair,
     home,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
     for module in (
+        account,
         fair,
         home,
         hooks,

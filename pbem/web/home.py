@@ -17,6 +17,7 @@ from flask import (
     url_for,
 )
 from flask import Response as Page
+from flask_babel import get_locale
 from markupsafe import Markup
 from sqlalchemy import select
 from werkzeug.wrappers import Response
@@ -25,18 +26,19 @@ from engine import GAMES
 from engine.bots import BOTS
 from engine.errors import BadOption
 from engine.game import N_, Game, Option
-from pbem import clocks, deadlines, lobby, words
-from pbem.errors import BadLink, BadSeats, PbemError
+from pbem import account, clocks, deadlines, lobby, words
+from pbem.config import LANGUAGES
+from pbem.errors import BadSeats, OldLink, PbemError
 from pbem.examples import NAMES, example, examples
-from pbem.ext import db, tokens, writing
+from pbem.ext import db, settings, tokens
 from pbem.lengths import Length, lengths
 from pbem.lobby import Chair
-from pbem.models import Match, Player, Policy, Seat
+from pbem.models import Letter, Match, Player, Policy, Seat
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
 from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
 
-SIGN_IN_SECONDS = 30 * 60
+LINK_SECONDS = 30 * 60  # so long is a link that signs in good, from when it was sent
 
 pages = Blueprint("home", __name__)
 pages.after_request(remember_device)
@@ -54,29 +56,33 @@ def ask_to_sign_in() -> Response:
     check_form()
     address = request.form.get("address", "")
     try:
-        lobby.sign_up(address, now=datetime.now(UTC))
+        account.ask_to_sign_in(address, language=_language(), now=datetime.now(UTC))
     except PbemError as error:
-        page = _front_page(problem=in_words(error), address=address)
-        return make_response(page, 400)
+        return make_response(_front_page(problem=in_words(error), address=address), 400)
     return make_response(render_template("web/look_in_mail.html", address=address))
 
 
 @pages.get("/sign-in/<token>")
 def sign_in(token: str) -> Page:
     """Show the button; a link alone signs nobody in."""
-    _signing_in(token)
+    try:
+        _letter_id(token)
+    except OldLink as error:
+        return _another_link(error)
     return keep_private(make_response(render_template("web/sign_in.html", token=token)))
 
 
 @pages.post("/sign-in/<token>")
-def really_sign_in(token: str) -> Response:
+def really_sign_in(token: str) -> Page | Response:
     """Sign in; the link is used up then."""
-    player = _signing_in(token)
-    asking = ask_who()
-    if asking is not None:
-        return keep_private(asking)
-    with writing():
-        db.session.get_one(Player, player.id).sign_ins += 1
+    try:
+        letter_id = _letter_id(token)
+        asking = ask_who()
+        if asking is not None:
+            return keep_private(asking)
+        player = account.sign_in(letter_id, now=datetime.now(UTC))
+    except OldLink as error:
+        return _another_link(error)
     session.clear()
     session["player"] = player.id
     session.permanent = True
@@ -215,12 +221,23 @@ def _value(option: Option) -> object:
     return typed or option.default
 
 
-def _signing_in(token: str) -> Player:
-    player_id, nth = tokens().read_timed_link("sign-in", token, seconds=SIGN_IN_SECONDS)
-    player = db.session.get(Player, player_id)
-    if player is None or player.sign_ins != nth:
-        raise BadLink(N_("this link was used already, or is too old; ask for another one"))
-    return player
+def _letter_id(token: str) -> int:
+    """Return the letter whose link this is; raises BadLink, or OldLink once it is no good."""
+    letter_id = tokens().read_timed_link("sign-in", token, seconds=LINK_SECONDS)
+    if not account.may_sign_in(db.session.get_one(Letter, letter_id)):
+        raise OldLink
+    return letter_id
+
+
+def _another_link(error: OldLink) -> Page:
+    """Say that a link is used up or too old, above the form that asks for another one."""
+    return keep_private(make_response(_front_page(problem=in_words(error)), 404))
+
+
+def _language() -> str:
+    """Return the language that the reader's browser asks for."""
+    language = str(get_locale())[:2]
+    return language if language in LANGUAGES else settings().language
 
 
 def _matches(player: Player) -> list[Match]:

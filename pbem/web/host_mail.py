@@ -21,9 +21,9 @@ from sqlalchemy.orm import defer
 from werkzeug.wrappers import Response as Answer
 
 from pbem import suppression
+from pbem.cleaning import clean_address
 from pbem.errors import PbemError
 from pbem.ext import db, writing
-from pbem.lobby import clean_address
 from pbem.mail import inbox, outbox
 from pbem.mail.note import MAIL
 from pbem.models import Letter, LetterState, Match, Note, Player, Seat, Status

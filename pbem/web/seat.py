@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import RulesError
-from pbem import agreements, lobby, play, telling
+from pbem import agreements, cleaning, lobby, play, telling
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -350,6 +350,7 @@ def _invitation_page(
         language=about.language if known else str(get_locale() or about.language)[:2],
         zone=about.zone,
         languages=LANGUAGES,
+        zones=cleaning.zones(),
         **extra,
     )
 

@@ -17,7 +17,7 @@ from flask import (
     session,
 )
 
-from pbem.errors import BadLink, ForeignSeat
+from pbem.errors import AccountGone, BadLink, ForeignSeat
 from pbem.ext import db, settings, tokens
 from pbem.models import Match, Player, Seat
 
@@ -44,14 +44,15 @@ def add_to(app: Flask) -> None:
 
 def signed_in() -> Player | None:
     """Return the player of this session, if there is one."""
-    return db.session.get(Player, session["player"]) if "player" in session else None
+    player = db.session.get(Player, session["player"]) if "player" in session else None
+    return None if player is None or player.deleted_at is not None else player
 
 
 def is_host() -> bool:
     """Return whether the player of this session is named as a host in the settings."""
     player = signed_in()
     hosts = [address.strip().lower() for address in settings().host_addresses]
-    return player is not None and player.address in hosts
+    return player is not None and not set(hosts).isdisjoint(player.every_address)
 
 
 def the_host() -> Player:
@@ -121,6 +122,8 @@ def _is_remembered() -> bool:
 
 def refuse_others(seat: Seat, player_id: int) -> None:
     """Refuse a link to a seat that was another player's, or that another player opens."""
+    if seat.player is not None and seat.player.deleted_at is not None:
+        raise AccountGone
     player = signed_in()
     is_foreign = player is not None and seat.player_id not in (None, player.id)
     if is_foreign or player_id != (seat.player_id or 0):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, make_response, render_template, request
 
 from pbem import away, suppression
+from pbem.errors import AccountGone
 from pbem.ext import db, tokens
 from pbem.lobby import find_player
 from pbem.models import Letter
@@ -46,7 +47,10 @@ def _is_one_click() -> bool:
 
 def _address(token: str) -> str:
     (letter_id,) = tokens().read_link("stop", token)
-    return db.session.get_one(Letter, letter_id).address
+    address = db.session.get_one(Letter, letter_id).address
+    if not address:
+        raise AccountGone
+    return address
 
 
 def _page(address: str) -> Response:

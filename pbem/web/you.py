@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.game import N_
-from pbem import agreements, away, clocks, deadlines, post, suppression, words
+from pbem import agreements, away, cleaning, clocks, deadlines, post, suppression, words
 from pbem.config import LANGUAGES
-from pbem.errors import PbemError
+from pbem.errors import AccountGone, PbemError
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.mail import entries, plain
@@ -64,7 +64,7 @@ def change(token: str) -> Response | Answer:
             case "away":
                 away.set_absence(player.id, form.get("first", ""), form.get("last", ""), now=now)
             case "end":
-                away.end_absence(form.get("absence", 0, type=int), player.id, now=now)
+                away.end_absence(form.get("absence", 0, type=_number), player.id, now=now)
             case "mails_off":
                 away.stop_mails(player.address, now=now)
             case "mails_on":
@@ -125,7 +125,15 @@ def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
 
 def _player(purpose: str, token: str) -> Player:
     (player_id,) = tokens().read_link(purpose, token)
-    return db.session.get_one(Player, player_id)
+    player = db.session.get_one(Player, player_id)
+    if player.deleted_at is not None:
+        raise AccountGone
+    return player
+
+
+def _number(text: str) -> int:
+    """Return a whole number that a database can hold; raises ValueError."""
+    return int(text[:18])
 
 
 def _page(player: Player, problem: str, status: int) -> Response:
@@ -137,6 +145,7 @@ def _page(player: Player, problem: str, status: int) -> Response:
         done=request.args.get("done"),
         typed=request.form,
         languages=LANGUAGES,
+        zones=cleaning.zones(),
         steps=deadlines.STEPS,
         kinds=list(Entries),
         wall=words.wall,

@@ -59,7 +59,10 @@ def take_all(browser: Browser, home: str) -> None:
         "rules": f"{home}/rules/biscuit", "lost": f"{home}/no/such/page",
     })  # fmt: skip
     shoot_all(context, {"invitation": invitation(page, home, after=number)})
-    shoot_all(context, {"front": home, "new": f"{home}/new/biscuit"})
+    shoot_all(context, {
+        "front": home, "new": f"{home}/new/biscuit", "you": f"{home}/you",
+        "account": f"{home}/account", "delete": f"{home}/account/delete",
+    })  # fmt: skip
 
 
 def invitation(page: Page, home: str, *, after: int) -> str:

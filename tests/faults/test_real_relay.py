@@ -58,7 +58,7 @@ def queued(*addresses: str, now: datetime) -> list[int]:
     for address in addresses:
         with writing():
             who = lobby.new_player(address, name="Ann", language="en", zone="UTC", now=now)
-            post.sign_in(who, now=now)
+            post.sign_in(who.address, who, language="en", now=now)
     return [letter.id for letter in db.session.query(Letter).order_by(Letter.id)]
 
 

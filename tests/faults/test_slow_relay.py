@@ -32,7 +32,7 @@ def letters(app, now) -> None:
     for name in ("ann", "bob", "cleo"):
         who = player(name, now=now)
         with writing():
-            post.sign_in(who, now=now)
+            post.sign_in(who.address, who, language="en", now=now)
 
 
 def states() -> list[str]:
@@ -167,7 +167,7 @@ def test_a_silent_relay_costs_one_time_limit_whatever_waits(app, now) -> None:
     ann = player("ann", now=now)
     with writing():
         for _ in range(3 * outbox.BATCH):
-            post.sign_in(ann, now=now)
+            post.sign_in(ann.address, ann, language="en", now=now)
     postman = current_app.extensions["pbem.postman"]
     postman._timeout = 0.5
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -180,7 +180,7 @@ def test_letters_leave_in_their_order_after_a_relay_was_away(app, mailbox, now) 
     ann = player("ann", now=now)
     with writing():
         for _ in range(2 * outbox.BATCH):
-            post.sign_in(ann, now=now)
+            post.sign_in(ann.address, ann, language="en", now=now)
     postman = current_app.extensions["pbem.postman"]
     port, postman.state.port = postman.state.port, free_port()
     assert outbox.send_due(now=now) == 0
@@ -227,7 +227,7 @@ def test_a_worker_slower_than_its_lease_leaves_the_rest_to_others(
 def test_a_turn_that_ends_while_others_are_sent_is_not_told(app, mailbox, now) -> None:
     who = player("cleo", now=now)
     with writing():
-        post.sign_in(who, now=now)
+        post.sign_in(who.address, who, language="en", now=now)
     match = running_match(["ann", "bob"], now=now)
     turn_id = open_turn(match).id
 
@@ -268,6 +268,6 @@ def test_a_run_leaves_the_rest_of_a_long_queue_to_the_next(app, mailbox, now) ->
     who = player("ann", now=now)
     with writing():
         for _ in range(most + 1):
-            post.sign_in(who, now=now)
+            post.sign_in(who.address, who, language="en", now=now)
     assert outbox.send_due(now=now) == most
     assert outbox.send_due(now=now + MINUTE) == 1

@@ -27,7 +27,7 @@ def letters(app, now) -> list[int]:
     for name in ("ann", "bob", "cleo"):
         who = player(name, now=now)
         with writing():
-            post.sign_in(who, now=now)
+            post.sign_in(who.address, who, language="en", now=now)
     return [letter.id for letter in db.session.query(Letter).order_by(Letter.id)]
 
 
@@ -211,7 +211,7 @@ def test_two_workers_send_each_letter_once(app, mailbox, now) -> None:
     ann = player("ann", now=now)
     with writing():
         for _ in range(60):
-            post.sign_in(ann, now=now)
+            post.sign_in(ann.address, ann, language="en", now=now)
     start = threading.Barrier(2)
 
     def work() -> None:

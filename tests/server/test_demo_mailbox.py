@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from pbem import lobby
+from pbem import account
 from pbem.demo.mailbox import Mailbox
 from pbem.demo.pages import pages
 from pbem.demo.player import ADDRESS, machine_zone, welcome
@@ -139,7 +139,7 @@ def test_a_guest_answers_a_mail_as_the_guest(
 def test_a_reply_that_nobody_takes_is_said_in_words(
     client: FlaskClient, inbox: Mailbox, listener: Listener, now: datetime
 ) -> None:
-    lobby.sign_up(ADDRESS, now=now)
+    account.ask_to_sign_in(ADDRESS, language="en", now=now)
     put(inbox, letters_of_ada("sign_in"))
     answer = post(client, "/demo/mail/1/reply", text="thank you <3")
     assert answer.status_code == 409

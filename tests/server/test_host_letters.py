@@ -20,7 +20,7 @@ from cast import (
 from sqlalchemy import func, select
 
 from engine import GAMES
-from pbem import lobby
+from pbem import account, lobby
 from pbem.ext import db, writing
 from pbem.models import Letter, LetterState, Match
 from pbem.samples import Sample, story
@@ -139,8 +139,8 @@ def test_the_button_mails_the_host_a_true_turn(app, host, mailbox, game) -> None
 
 def test_the_page_says_how_the_hosts_own_letters_went_and_nobody_elses(host, now) -> None:
     assert "There is none yet." in host.get("/host/letters").text
-    lobby.sign_up(ADDRESSES["bob"], now=now)
-    lobby.sign_up(ADDRESSES["ann"], now=now)
+    account.ask_to_sign_in(ADDRESSES["bob"], language="en", now=now)
+    account.ask_to_sign_in(ADDRESSES["ann"], language="en", now=now)
     with writing():
         for letter in db.session.scalars(select(Letter)):
             letter.state, letter.error = LetterState.FAILED, f"550 <{letter.address}>"

@@ -22,7 +22,7 @@ from cast import (
 from mail_server import Mailbox
 from sqlalchemy import func, select
 
-from pbem import away, lobby
+from pbem import account, away, lobby
 from pbem.ext import db, writing
 from pbem.mail import inbox, outbox
 from pbem.models import Letter, LetterState, Match, Move, Note, Suppression
@@ -164,7 +164,7 @@ def test_a_blocked_address_gets_no_letter_and_its_mail_no_answer(
     inbox.take(raw, inbox.Envelope(str(sent["Reply-To"]), ADDRESSES[name]), now=now)
     with writing():
         lobby.post.your_turn(open_turn(match).asked, open_turn(match), now=now)
-    lobby.sign_up(ADDRESSES[name], now=now)
+    account.ask_to_sign_in(ADDRESSES[name], language="en", now=now)
     # Its owner can't lift the block.
     away.want_mails(ADDRESSES[name], now=now)
     run_worker(now)
@@ -180,7 +180,7 @@ def test_a_block_can_be_lifted(host, mailbox: Mailbox, now) -> None:
     do(host, "block", address=ADDRESSES["ann"])
     do(host, "unblock", address=ADDRESSES["ann"])
     do(host, "unblock", address="nobody@x.example")
-    lobby.sign_up(ADDRESSES["ann"], now=now)
+    account.ask_to_sign_in(ADDRESSES["ann"], language="en", now=now)
     run_worker(now)
     assert len(mailbox.to(ADDRESSES["ann"])) == 1
 

@@ -19,10 +19,11 @@ from cast import (
     run_worker,
     running_match,
     seat_of,
+    sign_in_path,
     text_of,
 )
 
-from pbem import audit, away, clocks, lobby, play, post, suppression
+from pbem import account, audit, away, clocks, lobby, play, post, suppression
 from pbem.errors import BadAddress, TooMany
 from pbem.ext import db, writing
 from pbem.links import Links
@@ -214,7 +215,7 @@ def test_who_wants_mails_again_hears_of_the_turn_that_waits(app, mailbox, now) -
 def test_a_stopped_player_still_gets_the_link_that_signs_them_in(app, mailbox, now) -> None:
     running_match(["ann", "bob"], now=now)
     away.stop_mails(ADDRESSES["ann"], now=now)
-    lobby.sign_up(ADDRESSES["ann"], now=now)
+    account.ask_to_sign_in(ADDRESSES["ann"], language="en", now=now)
     run_worker(now)
     to_ann = [m[2] for m in mailbox.arrived if m[1] == ADDRESSES["ann"]]
     assert [b"/sign-in/" in raw for raw in to_ann] == [True]
@@ -229,8 +230,11 @@ def test_a_stopped_stranger_is_not_even_invited(app, mailbox, now) -> None:
     assert mailbox.arrived == []
     with pytest.raises(BadAddress, match="takes no mail from this server"):
         lobby.open_table(ann, "biscuit", [Chair(address=ADDRESSES["dan"])], {}, now=now)
-    with pytest.raises(BadAddress):
-        lobby.reserve(waiting_table_of(ann, now).id, ADDRESSES["dan"], now=now)
+    # Who only has the table's link is not told.
+    waiting = waiting_table_of(ann, now)
+    lobby.reserve(waiting.id, ADDRESSES["dan"], now=now)
+    assert [seat.invited for seat in waiting.seats] == [None, None]
+    assert [letter.kind for letter in letters_to("dan")] == ["invitation"]
 
 
 def waiting_table_of(opener: Player, now) -> Match:
@@ -239,7 +243,7 @@ def waiting_table_of(opener: Player, now) -> Match:
 
 def test_a_stopped_stranger_is_not_mailed_a_link_to_sign_in(app, mailbox, now) -> None:
     away.stop_mails(ADDRESSES["dan"], now=now)
-    lobby.sign_up(ADDRESSES["dan"], now=now)
+    account.ask_to_sign_in(ADDRESSES["dan"], language="en", now=now)
     run_worker(now)
     assert mailbox.arrived == []
 
@@ -337,9 +341,8 @@ def test_a_machine_that_presses_buttons_stops_no_mails_and_starts_none(app, now)
 
 
 def test_a_machine_signs_nobody_in_and_burns_no_link(app, now) -> None:
-    ann = player("ann", now=now)
-    token = app.extensions["pbem.tokens"].timed_link("sign-in", ann.id, ann.sign_ins)
-    robot, url = stranger(app), f"/sign-in/{token}"
+    account.ask_to_sign_in(ADDRESSES["ann"], language="en", now=now)
+    robot, url = stranger(app), sign_in_path("ann")
     assert robot.post(url).status_code == 409
     assert "Set-Cookie" not in robot.get(url).headers
     assert robot.post(url, data={"me": "1"}).status_code == 303
@@ -347,12 +350,14 @@ def test_a_machine_signs_nobody_in_and_burns_no_link(app, now) -> None:
 
 def test_nobody_is_mailed_links_to_sign_in_all_day(app, mailbox, now) -> None:
     for _ in range(12):
-        lobby.sign_up(ADDRESSES["dan"], now=now)
-    assert kinds_to("dan") == ["sign_in"] * 10
+        account.ask_to_sign_in(ADDRESSES["dan"], language="en", now=now)
+    run_worker(now)
+    assert len(mailbox.arrived) == 10
     away.stop_mails(ADDRESSES["dan"], now=now)
-    lobby.sign_up(ADDRESSES["dan"], now=now + DAY)
+    account.ask_to_sign_in(ADDRESSES["dan"], language="en", now=now + DAY)
+    run_worker(now + DAY)
     # Somebody else typed the address in: its owner never signed in and sits nowhere.
-    assert len(kinds_to("dan")) == 10
+    assert len(mailbox.arrived) == 10
 
 
 def test_that_the_house_plays_on_is_told_whatever_is_wanted(app, now) -> None:

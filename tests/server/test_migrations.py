@@ -51,3 +51,4 @@ def test_a_database_of_the_first_version_comes_up_with_its_rows(app, now) -> Non
         [24, 0],
         "attached",
     )
+    assert player.every_address == ["ann@players.example"]

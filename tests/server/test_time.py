@@ -496,7 +496,7 @@ def softly(name: str, at, *, letters: int) -> None:
     for _ in range(letters):
         with writing():
             player = db.session.query(Player).filter_by(address=ADDRESSES[name]).one()
-            post.sign_in(player, now=at)
+            post.sign_in(player.address, player, language="en", now=at)
         letter = letters_to(name, "sign_in")[-1]
         bounce(letter, at, status="4.2.2")
         bounce(letter, at + MINUTE, status="4.2.2")

@@ -26,7 +26,7 @@ from pbem import lobby, telling
 from pbem.ext import db, tokens
 from pbem.links import Links, token_in
 from pbem.mail import inbox
-from pbem.mail.trust import has_failed
+from pbem.mail.trust import has_failed, is_from
 from pbem.models import Match, Move, Note
 from pbem.table import load
 from pbem.tokens import Named
@@ -338,3 +338,21 @@ def test_who_takes_the_seat_over_is_not_bound_to_what_was_held(app, asked, mailb
     assert app.test_client().get(path).status_code == 409
     assert app.test_client().post(path).status_code == 409
     assert moves(asked) == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "is_theirs"),
+    [
+        ("ann@players.example", True),
+        ("ann+cards@players.example", True),
+        ("ann+@players.example", True),
+        ("annie@home.example", True),
+        ("ann@home.example", False),
+        ("ann@players.example.evil.example", False),
+        ("an@players.example", False),
+        ("+ann@players.example", False),
+        ("", False),
+    ],
+)
+def test_a_mail_is_a_players_from_each_address_whatever_follows_a_plus(sender, is_theirs) -> None:
+    assert is_from(sender, ["ann@players.example", "annie+decktet@home.example"]) == is_theirs
