@@ -5,14 +5,15 @@ All of it is pure and public knowledge, so that states, views and previews share
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from engine.decktet import DECK, EXCUSE, Card, Rank, mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 OUT_POINTS: Final = 5
 
@@ -24,6 +25,9 @@ class End(Enum):
     RIGHT = "right"
     UP = "up"
     DOWN = "down"
+
+    # Each end is one object; Enum's own hash of its name is slow.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +45,51 @@ class Keep:
 
 
 Move: TypeAlias = Play | Keep
+KEEP: Final = Keep()
+
+
+# Moves and places recur at every table: each is made once.
+@cache
+def plays_at(end: End, column: Card | None) -> tuple[Play, ...]:
+    """Return the plays of all cards at one end, by the card's index."""
+    return tuple(Play(card, end, column) for card in DECK)
 
 
 class Place(NamedTuple):
-    """An open end: its direction, its column's cross card, and the card that ends it."""
+    """An open end: its direction, its column's cross card, and the card that ends it.
+
+    ``takes`` is the mask of the cards that may be played there, ``plays`` are the plays
+    of all cards there, by the card's index.
+    """
 
     end: End
     column: Card | None
     neighbour: Card
+    takes: int
+    plays: tuple[Play, ...]
+
+
+@cache
+def _place(end: End, column: int | None, neighbour: int) -> Place:
+    cross = None if column is None else DECK[column]
+    return Place(end, cross, DECK[neighbour], BESIDE[neighbour], plays_at(end, cross))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A cross card with the cards above and below it, nearest first."""
+    """A cross card with the cards above and below it, nearest first, and its open ends."""
 
     cross: Card
     above: tuple[Card, ...] = ()
     below: tuple[Card, ...] = ()
+    places: tuple[Place, Place] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find the open ends; they are asked for many times."""
+        cross = self.cross.index
+        up = _place(End.UP, cross, self.top.index)
+        down = _place(End.DOWN, cross, self.bottom.index)
+        object.__setattr__(self, "places", (up, down))
 
     @property
     def cards(self) -> tuple[Card, ...]:
@@ -74,43 +106,54 @@ class Column:
         """Return the card that ends the column below."""
         return self.below[-1] if self.below else self.cross
 
+    def grown(self, play: Play) -> Column:
+        """Return the column after the play."""
+        if play.end is End.UP:
+            return Column(self.cross, (*self.above, play.card), self.below)
+        return Column(self.cross, self.above, (*self.below, play.card))
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The main line, where its initial card lies in it, and the columns, left to right."""
+    """The main line, where its initial card lies in it, and the columns, left to right.
+
+    ``places`` are all open ends, the main line's first, and ``fits`` is the mask of the
+    cards that may be played at one of them.
+    """
 
     main: tuple[Card, ...]
     start: int = 0
     columns: tuple[Column, ...] = ()
+    places: tuple[Place, ...] = field(init=False, repr=False, compare=False)
+    fits: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find the open ends and what fits there; both are asked for many times."""
+        main = self.main
+        places: tuple[Place, ...] = (
+            _place(End.LEFT, None, main[0].index),
+            _place(End.RIGHT, None, main[-1].index),
+        )
+        for column in self.columns:
+            places += column.places
+        fits = 0
+        for place in places:
+            fits |= place.takes
+        object.__setattr__(self, "places", places)
+        object.__setattr__(self, "fits", fits)
 
     @property
     def initial(self) -> Card:
         """Return the card that began the main line."""
         return self.main[self.start]
 
-    def places(self) -> Iterator[Place]:
-        """Yield all open ends, the main line's first."""
-        yield Place(End.LEFT, None, self.main[0])
-        yield Place(End.RIGHT, None, self.main[-1])
-        for column in self.columns:
-            yield Place(End.UP, column.cross, column.top)
-            yield Place(End.DOWN, column.cross, column.bottom)
-
-    def fits(self) -> int:
-        """Return the mask of all cards that may be played somewhere."""
-        bits = BESIDE[self.main[0].index] | BESIDE[self.main[-1].index]
-        for column in self.columns:
-            bits |= BESIDE[column.top.index] | BESIDE[column.bottom.index]
-        return bits
-
-    def plays(self, cards: Sequence[Card]) -> list[Play]:
+    def plays(self, cards: Iterable[Card]) -> list[Play]:
         """Return the legal plays of these cards, card by card, the main line first."""
-        open_ends = [(place, BESIDE[place.neighbour.index]) for place in self.places()]
         return [
-            Play(card, place.end, place.column)
+            place.plays[card.index]
             for card in cards
-            for place, beside in open_ends
-            if beside >> card.index & 1
+            for place in self.places
+            if place.takes >> card.index & 1
         ]
 
     def column(self, cross: Card | None) -> Column:
@@ -124,17 +167,16 @@ class Lines:
     def extended(self, play: Play) -> Lines:
         """Return the lines after the play."""
         card = play.card
+        if play.column is not None:
+            columns = [
+                column.grown(play) if column.cross == play.column else column
+                for column in self.columns
+            ]
+            return Lines(self.main, self.start, tuple(columns))
+        opened = (Column(card),) if self.opens(play) else ()
         if play.end is End.LEFT:
-            opened = (Column(card),) if self.opens(play) else ()
             return Lines((card, *self.main), self.start + 1, opened + self.columns)
-        if play.end is End.RIGHT:
-            opened = (Column(card),) if self.opens(play) else ()
-            return Lines((*self.main, card), self.start, self.columns + opened)
-        columns = tuple(
-            _grown(column, play) if column.cross == play.column else column
-            for column in self.columns
-        )
-        return Lines(self.main, self.start, columns)
+        return Lines((*self.main, card), self.start, self.columns + opened)
 
     def inward(self, play: Play) -> tuple[Card, ...]:
         """Return the cards that the played card meets along its line, to the other end."""
@@ -158,12 +200,6 @@ class Lines:
             if column.cross != play.column and (column.above or column.below):
                 bits |= 1 << column.top.index | 1 << column.bottom.index
         return bits
-
-
-def _grown(column: Column, play: Play) -> Column:
-    if play.end is End.UP:
-        return replace(column, above=(*column.above, play.card))
-    return replace(column, below=(*column.below, play.card))
 
 
 def _beside(card: Card) -> int:
@@ -231,8 +267,7 @@ RANKS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(NamedTuple):
     """What a play scores: the straight's points, and how many cards match at 2, 4 and 1.
 
     ``eleven`` is the card at the other end with which it makes eleven, else None.
@@ -296,7 +331,8 @@ def drawers(seat: int, sizes: Sequence[int], pile: int, *, partners: bool) -> li
 
 def left_value(cards: Sequence[Card]) -> int:
     """Return what cards left in a hand are worth to a seat that went out."""
-    return sum(_LEFT.get(card.rank, 2) for card in cards)
+    return sum([_LEFT[card.index] for card in cards])
 
 
-_LEFT: Final = {Rank.ACE: 1, Rank.CROWN: 1, Rank.PAWN: 3, Rank.COURT: 3, Rank.EXCUSE: 0}
+_WORTH: Final = {Rank.ACE: 1, Rank.CROWN: 1, Rank.PAWN: 3, Rank.COURT: 3, Rank.EXCUSE: 0}
+_LEFT: Final = tuple(_WORTH.get(card.rank, 2) for card in DECK)  # by the card's index

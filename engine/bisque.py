@@ -27,6 +27,7 @@ from engine.bisque_state import (
 )
 from engine.decktet import BASIC, Card, Suit, cards_of
 from engine.game import (
+    ALONE,
     N_,
     Event,
     Fact,
@@ -47,11 +48,10 @@ from engine.game import (
 from engine.reading import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MOST_ROUNDS: Final = 12
 PLIES: Final = SEATS + TRICKS * (SEATS + 1)  # decisions in a hand
-_ALONE: Final = tuple(frozenset((seat,)) for seat in range(SEATS + 1))
 # The moves by what is asked for and by the card's index.
 _MOVES: Final[dict[Phase, tuple[Move, ...]]] = {
     Phase.AIM: tuple(Aim(card) for card in BASIC),
@@ -155,7 +155,7 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def to_move(self, state: BisqueState) -> frozenset[Seat]:
         """Return the seats that are asked: all that still lack an objective, or one, or none."""
         if state.turn:
-            return _ALONE[state.turn]
+            return ALONE[state.turn]
         return frozenset([seat for seat, aim in enumerate(state.aims, 1) if aim is None])
 
     def view(self, state: BisqueState, seat: Seat | None) -> BisqueView:
@@ -239,6 +239,11 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
                 return say("Any card may be played: the highest rank wins, the first of equals.")
             case _:
                 return say("You lead, with any card.")
+
+    def all_moves(self) -> Iterator[Move]:
+        """Yield every card as objective, to the trick and for the pot."""
+        for moves in _MOVES.values():
+            yield from moves
 
     def format(self, move: Move) -> str:
         """Return the move as records have it: ``aim 8MS``, ``play 9MS``, ``pot 4MS``."""

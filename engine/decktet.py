@@ -51,6 +51,9 @@ class Rank(Enum):
     COURT = "T"
     EXCUSE = "EX"
 
+    # As with suits.
+    __hash__ = object.__hash__
+
     @property
     def number(self) -> int:
         """Return 1 for an Ace, 2 to 9, 10 for a Crown; others have none.
@@ -167,6 +170,9 @@ def read_deck(text: str) -> tuple[Card, ...]:
 
 DECK: Final = read_deck(_LIST)
 BASIC: Final = DECK[:36]
+ACES: Final = DECK[:6]
+NUMBERS: Final = DECK[6:30]
+CROWNS: Final = DECK[30:36]
 PAWNS: Final = DECK[36:40]
 COURTS: Final = DECK[40:44]
 EXCUSE: Final = DECK[44]

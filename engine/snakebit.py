@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine import snakebit_state
-from engine.decktet import BASIC, Card, Suit, cards_of, mask
+from engine.decktet import BASIC, NUMBERS, Card, Suit, cards_of, mask
 from engine.game import (
+    ALONE,
     N_,
     Event,
     Fact,
@@ -32,7 +33,6 @@ from engine.snakebit_reading import meant, said
 from engine.snakebit_state import (
     CYCLE,
     LOWEST,
-    NUMBERS,
     SHOWS,
     Follow,
     HandResult,
@@ -48,9 +48,8 @@ from engine.snakebit_state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-_ALONE: Final = tuple(frozenset((seat,)) if seat else frozenset() for seat in range(5))
 # The moves by the card's index.
 _LEADS: Final = tuple(tuple(Lead(card, suit) for suit in card.suits) for card in BASIC)
 _FOLLOWS: Final = tuple(Follow(card) for card in BASIC)
@@ -149,7 +148,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
 
     def to_move(self, state: SnakebitState) -> frozenset[Seat]:
         """Return the one seat to move, or none when the match is over."""
-        return _ALONE[state.turn]
+        return ALONE[state.turn]
 
     def view(self, state: SnakebitState, seat: Seat | None) -> SnakebitView:
         """Return what the seat, or an onlooker, may know."""
@@ -159,7 +158,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             seat=seat,
             seats=state.seats,
             options=state.options,
-            to_move=_ALONE[state.turn],
+            to_move=ALONE[state.turn],
             hand_number=state.hand_number,
             scores=state.scores,
             hand=() if seat is None else _in_order(hands[seat - 1], trump),
@@ -239,6 +238,12 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
         if mask(view.hand) & SHOWS[view.named]:
             return say("You must follow %(suit)s.", suit=view.named)
         return say("You have no %(suit)s: any card may be played.", suit=view.named)
+
+    def all_moves(self) -> Iterator[Move]:
+        """Yield every number card with each suit to lead, and to follow."""
+        for card in NUMBERS:
+            yield from _LEADS[card.index]
+            yield _FOLLOWS[card.index]
 
     def format(self, move: Move) -> str:
         """Return the move as records have it: ``5SW suns`` to lead, ``5SW`` to follow."""

@@ -8,15 +8,12 @@ from operator import add
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from engine import deal
-from engine.decktet import BASIC, Card, Suit, mask
+from engine.decktet import ACES, BASIC, CROWNS, NUMBERS, Card, Suit, mask
 from engine.game import Event, Options, Scores, Seat, count, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ACES: Final = BASIC[:6]
-NUMBERS: Final = BASIC[6:30]
-CROWNS: Final = BASIC[30:]
 CYCLE: Final = 6  # hands, after which Aces and Crowns are shuffled afresh
 LOWEST: Final = -13  # whoever stands there or lower ends a match played to minus13
 
