@@ -1,9 +1,8 @@
 """Checked moves in random play beside OpenSpiel's hearts, and a replay beside its page.
 
-A checked move: ask whose turn it is, list the legal moves, take one by chance and `apply`
-it, which checks it anew, copies the state and returns the events. Hearts is played so by
-OpenSpiel (C++), driven from Python, changing its state in place. Deals are timed on both
-sides and not counted as moves.
+A checked move: ask whose turn it is, list the legal moves, take one by chance, check that it
+is legal, and make it in place, which returns the events. OpenSpiel (C++, driven from Python)
+plays hearts in place too. Deals are timed on both sides and not counted as moves.
 """
 
 from __future__ import annotations
@@ -81,8 +80,8 @@ def play(game: Game[Any, Any, Any], chance: random.Random) -> None:
         while moves < MOVES and (asked := game.to_move(state)):
             seat = min(asked)
             move = chance.choice(game.legal_moves(state, seat))
-            state, events = game.apply(state, seat, move)
-            assert events
+            assert game.is_legal(state, seat, move)
+            assert game.step(state, seat, move)
             moves += 1
         assert moves == MOVES or game.outcome(state)
 

@@ -168,7 +168,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
         if isinstance(move, Keep):
             return state.drawn is not None
         choice = _choice(state.hands[seat - 1], state.drawn)
-        return choice >> move.card.index & 1 == 1 and move in state.lines.plays((move.card,))
+        return bool(choice & move.card.bit) and state.lines.take(move)
 
     def step(self, state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -264,12 +264,13 @@ def _ranks(options: Options) -> Ranks:
 
 def _in_order(hand: int) -> tuple[Card, ...]:
     """Return the cards of a hand by rank, as ranks follow in this deck."""
-    return cards_of(hand & ~_LAST) + cards_of(hand & _LAST)
+    last = hand & _LAST
+    return cards_of(hand ^ last) + cards_of(last) if last else cards_of(hand)
 
 
 def _choice(hand: int, drawn: Card | None) -> int:
     """Return the mask of the cards that may be played by whoever holds the hand."""
-    return hand if drawn is None else 1 << drawn.index
+    return hand if drawn is None else drawn.bit
 
 
 def _listed(lines: Lines, hand: int, drawn: Card | None) -> tuple[Move, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import sub
 
 from engine import biscuit_told as told
 from engine import deal
@@ -18,7 +19,7 @@ from engine.biscuit_table import (
     gain,
     left_value,
 )
-from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of
+from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of, mask
 from engine.game import Event, Options, Scores, Seat
 
 HAND_SIZE = 6
@@ -123,7 +124,7 @@ def step(state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
             events.append(told.keep(seat))
     state.drawn = None
     if state.hands[seat - 1]:
-        state.turn = seat % state.seats + 1
+        state.turn = seat % len(state.hands) + 1
         advance(state, events)
     else:
         _go_out(state, seat, events)
@@ -133,11 +134,13 @@ def step(state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
 def _play(state: BiscuitState, seat: Seat, move: Play, events: list[Event]) -> None:
     card = move.card
     gained = gain(state.lines, move, state.ranks)
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     state.lines = state.lines.extended(move)
-    _add(state, seat, gained.points)
+    points = gained.points
+    if points:
+        _add(state, seat, points)
     column = None if move.column is None else move.column.index
-    events.append(told.play(seat, card.index, move.end, column, gained.points))
+    events.append(told.play(seat, card.index, move.end, column, points))
     if gained.eleven is not None:
         _draw_for_eleven(state, seat, card, gained.eleven, events)
 
@@ -159,7 +162,7 @@ def _draw_for_eleven(
 
 def _draw(state: BiscuitState, seat: Seat) -> Card:
     card = state.pile.pop()
-    state.hands[seat - 1] |= 1 << card.index
+    state.hands[seat - 1] |= card.bit
     return card
 
 
@@ -183,7 +186,7 @@ def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
         return False
     card = _draw(state, seat)
     events.append(told.draw_instead(seat, card.index))
-    if state.lines.fits >> card.index & 1:
+    if state.lines.fits & card.bit:
         state.drawn = card
         return True
     events.append(told.passed(seat))
@@ -201,13 +204,11 @@ def _go_out(state: BiscuitState, seat: Seat, events: list[Event]) -> None:
 
 
 def _end_hand(state: BiscuitState, reason: str, events: list[Event]) -> None:
-    gains = tuple(
-        now - before for now, before in zip(state.scores, state.scores_before, strict=True)
-    )
-    left = tuple(cards_of(hand) for hand in state.hands)
+    gains = tuple(map(sub, state.scores, state.scores_before))
+    left = tuple(map(cards_of, state.hands))
     state.last_hand = HandResult(state.hand_number, reason, gains, left, state.lines)
     state.turn = 0
-    events += told.left(left)
+    events += [told.left(seat, cards) for seat, cards in enumerate(left, 1) if cards]
     target = int(state.options["target"])
     if not target:
         return
@@ -218,12 +219,13 @@ def _end_hand(state: BiscuitState, reason: str, events: list[Event]) -> None:
 
 def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
     state.hand_number += 1
-    opener = (state.hand_number - 1) % state.seats + 1
+    seats = state.seats
+    opener = (state.hand_number - 1) % seats + 1
     cards = _shuffled(state, events)
-    dealt = HAND_SIZE * state.seats
-    state.hands = [0] * state.seats
-    for nth, card in enumerate(cards[:dealt]):
-        state.hands[(opener - 1 + nth) % state.seats] |= 1 << card.index
+    dealt = HAND_SIZE * seats
+    state.hands = [0] * seats
+    for nth in range(seats):
+        state.hands[(opener - 1 + nth) % seats] = mask(cards[nth:dealt:seats])
     state.face_down, initial = cards[dealt : dealt + 2]
     state.pile = cards[: dealt + 1 : -1]
     state.lines = Lines((initial,))

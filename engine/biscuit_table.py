@@ -55,7 +55,8 @@ def plays_at(end: End, column: Card | None) -> tuple[Play, ...]:
     return tuple(Play(card, end, column) for card in DECK)
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """An open end: its direction, its column's cross card, and the card that ends it.
 
     ``takes`` is the mask of the cards that may be played there, ``plays`` are the plays
@@ -77,34 +78,28 @@ def _place(end: End, column: int | None, neighbour: int) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A cross card with the cards above and below it, nearest first, and its open ends."""
+    """A cross card with the cards above and below it, nearest first.
+
+    ``cards`` are all of them from top to bottom, ``places`` the open ends and ``fits`` is
+    the mask of the cards that may be played there.
+    """
 
     cross: Card
     above: tuple[Card, ...] = ()
     below: tuple[Card, ...] = ()
+    cards: tuple[Card, ...] = field(init=False, repr=False, compare=False)
     places: tuple[Place, Place] = field(init=False, repr=False, compare=False)
+    fits: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Find the open ends; they are asked for many times."""
+        """Find what is asked for many times."""
+        cards = (*self.above[::-1], self.cross, *self.below)
         cross = self.cross.index
-        up = _place(End.UP, cross, self.top.index)
-        down = _place(End.DOWN, cross, self.bottom.index)
+        up = _place(End.UP, cross, cards[0].index)
+        down = _place(End.DOWN, cross, cards[-1].index)
+        object.__setattr__(self, "cards", cards)
         object.__setattr__(self, "places", (up, down))
-
-    @property
-    def cards(self) -> tuple[Card, ...]:
-        """Return the column's cards from top to bottom."""
-        return (*self.above[::-1], self.cross, *self.below)
-
-    @property
-    def top(self) -> Card:
-        """Return the card that ends the column above."""
-        return self.above[-1] if self.above else self.cross
-
-    @property
-    def bottom(self) -> Card:
-        """Return the card that ends the column below."""
-        return self.below[-1] if self.below else self.cross
+        object.__setattr__(self, "fits", up.takes | down.takes)
 
     def grown(self, play: Play) -> Column:
         """Return the column after the play."""
@@ -129,16 +124,12 @@ class Lines:
 
     def __post_init__(self) -> None:
         """Find the open ends and what fits there; both are asked for many times."""
-        main = self.main
-        places: tuple[Place, ...] = (
-            _place(End.LEFT, None, main[0].index),
-            _place(End.RIGHT, None, main[-1].index),
-        )
+        left, right = self.main[0].index, self.main[-1].index
+        places: tuple[Place, ...] = (_place(End.LEFT, None, left), _place(End.RIGHT, None, right))
+        fits = BESIDE[left] | BESIDE[right]
         for column in self.columns:
             places += column.places
-        fits = 0
-        for place in places:
-            fits |= place.takes
+            fits |= column.fits
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "fits", fits)
 
@@ -149,27 +140,35 @@ class Lines:
 
     def plays(self, cards: Iterable[Card]) -> list[Play]:
         """Return the legal plays of these cards, card by card, the main line first."""
+        places = self.places
         return [
-            place.plays[card.index]
-            for card in cards
-            for place in self.places
-            if place.takes >> card.index & 1
+            place.plays[card.index] for card in cards for place in places if place.takes & card.bit
         ]
 
+    def take(self, play: Play) -> bool:
+        """Say whether the play is legal for whoever may play its card."""
+        for place in self.places:
+            if place.end is play.end and place.column is play.column:
+                return bool(place.takes & play.card.bit)
+        return False
+
     def column(self, cross: Card | None) -> Column:
-        """Return the column of the cross card; raises StopIteration where there is none."""
-        return next(column for column in self.columns if column.cross == cross)
+        """Return the column of the cross card; raises LookupError where there is none."""
+        for column in self.columns:
+            if column.cross is cross:
+                return column
+        raise LookupError(cross)
 
     def opens(self, play: Play) -> bool:
         """Say whether the played card becomes a cross card."""
-        return play.column is None and play.card.rank is self.initial.rank
+        return play.column is None and play.card.rank is self.main[self.start].rank
 
     def extended(self, play: Play) -> Lines:
         """Return the lines after the play."""
         card = play.card
         if play.column is not None:
             columns = [
-                column.grown(play) if column.cross == play.column else column
+                column.grown(play) if column.cross is play.column else column
                 for column in self.columns
             ]
             return Lines(self.main, self.start, tuple(columns))
@@ -180,15 +179,8 @@ class Lines:
 
     def inward(self, play: Play) -> tuple[Card, ...]:
         """Return the cards that the played card meets along its line, to the other end."""
-        match play.end:
-            case End.LEFT:
-                return self.main
-            case End.RIGHT:
-                return self.main[::-1]
-            case End.UP:
-                return self.column(play.column).cards
-            case End.DOWN:
-                return self.column(play.column).cards[::-1]
+        line = self.main if play.column is None else self.column(play.column).cards
+        return line[::-1] if play.end in _FROM_THE_LAST else line
 
     def other_ends(self, play: Play) -> int:
         """Return the mask of the cards that end other lines than the play's own."""
@@ -196,10 +188,14 @@ class Lines:
         if play.column is not None:
             bits = 1 << self.main[0].index | 1 << self.main[-1].index
         for column in self.columns:
+            cards = column.cards
             # A bare cross card is not a line yet.
-            if column.cross != play.column and (column.above or column.below):
-                bits |= 1 << column.top.index | 1 << column.bottom.index
+            if len(cards) > 1 and column.cross is not play.column:
+                bits |= 1 << cards[0].index | 1 << cards[-1].index
         return bits
+
+
+_FROM_THE_LAST: Final = (End.RIGHT, End.DOWN)
 
 
 def _beside(card: Card) -> int:
@@ -292,14 +288,15 @@ def gain(lines: Lines, play: Play, ranks: Ranks) -> Gain:
     far = line[-1]
     alike = ALIKE[index]
     matched = alike >> far.index & 1
+    is_main = play.column is None
     # Each physical card counts once, at its best value: the far end is no single match too.
     single = (lines.other_ends(play) & alike & ~(1 << far.index)).bit_count()
     return Gain(
-        straight=_straight(index, line, ranks.order),
-        hot=matched if play.column is None else 0,
-        hot_cross=matched if play.column is not None else 0,
-        single=single,
-        eleven=far if ranks.elevens[index] >> far.index & 1 else None,
+        _straight(index, line, ranks.order),
+        matched if is_main else 0,
+        0 if is_main else matched,
+        single,
+        far if ranks.elevens[index] >> far.index & 1 else None,
     )
 
 

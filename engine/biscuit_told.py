@@ -13,7 +13,7 @@ from engine.decktet import DECK
 from engine.game import Event, Phrase, Scores, Seat, count, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from engine.decktet import Card
 
@@ -97,22 +97,21 @@ def stale() -> Event:
     return Event("stale", say("The pile was empty and nobody could play."))
 
 
+@cache
 def out(seat: Seat, points: int) -> Event:
     """Tell that a seat has no card left, and what it scored by that."""
     return Event("out", say("%(seat)s went out.", seat=seat), seat=seat, points=points)
 
 
-def left(hands: Sequence[tuple[Card, ...]]) -> Iterator[Event]:
-    """Tell what seats hold at the end of a hand."""
-    for seat, cards in enumerate(hands, 1):
-        if cards:
-            phrase = count(
-                len(cards),
-                "%(seat)s was left with one card.",
-                "%(seat)s was left with %(n)s cards.",
-                seat=seat,
-            )
-            yield Event("left", phrase, seat=seat, cards=cards)
+def left(seat: Seat, cards: tuple[Card, ...]) -> Event:
+    """Tell what a seat holds at the end of a hand."""
+    return Event("left", _left(seat, len(cards)), seat, cards)
+
+
+@cache
+def _left(seat: Seat, cards: int) -> Phrase:
+    one, many = "%(seat)s was left with one card.", "%(seat)s was left with %(n)s cards."
+    return count(cards, one, many, seat=seat)
 
 
 def gains(number: int, points: Scores) -> Iterator[Event]:

@@ -25,7 +25,7 @@ from engine.bisque_state import (
     with_card,
     worth,
 )
-from engine.decktet import BASIC, Card, Suit, cards_of
+from engine.decktet import BASIC, Card, Suit, cards_of, picker
 from engine.game import (
     ALONE,
     N_,
@@ -59,7 +59,7 @@ _MOVES: Final[dict[Phase, tuple[Move, ...]]] = {
     Phase.POT: tuple(Pot(card) for card in BASIC),
     Phase.OVER: (),
 }
-
+_PICKED: Final = {phase: picker(moves) for phase, moves in _MOVES.items()}
 _KINDS: Final[dict[Phase, type[Move] | tuple[()]]] = {
     Phase.AIM: Aim,
     Phase.PLAY: Play,
@@ -184,16 +184,16 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
 
     def moves(self, view: BisqueView) -> tuple[Move, ...]:
         """Return the legal moves, by the ranks of their cards."""
-        return _listed(view.phase, view.allowed)
+        return _PICKED[view.phase](view.allowed)
 
     def legal_moves(self, state: BisqueState, seat: Seat) -> tuple[Move, ...]:
         """Return what ``moves`` lists, without a view."""
-        return _listed(state.phase, allowed(state, seat))
+        return _PICKED[state.phase](allowed(state, seat))
 
     def is_legal(self, state: BisqueState, seat: Seat, move: Move) -> bool:
         """Say whether the seat may make the move."""
         is_asked = isinstance(move, _KINDS[state.phase])
-        return is_asked and allowed(state, seat) >> move.card.index & 1 == 1
+        return is_asked and bool(allowed(state, seat) & move.card.bit)
 
     def step(self, state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -279,11 +279,6 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
             return None
         scores = self.scores(state)
         return Outcome(placings(scores), scores, "rounds")
-
-
-def _listed(phase: Phase, cards: int) -> tuple[Move, ...]:
-    moves = _MOVES[phase]
-    return tuple([moves[card.index] for card in cards_of(cards)])
 
 
 def _own(state: BisqueState, seat: Seat | None) -> tuple[Card | None, ...]:

@@ -137,8 +137,8 @@ def allowed(state: BisqueState, seat: Seat) -> int:
     if state.turn == seat:
         if len(state.trick) < SEATS:
             return state.hands[seat - 1]
-        own = best(state.trick)
-        return mask((*state.trick[:own], *state.trick[own + 1 :]))
+        own = state.trick[(seat - state.leader) % SEATS]
+        return mask(state.trick) ^ own.bit
     if state.turn or state.aims[seat - 1] is not None:
         return 0
     return state.hands[seat - 1] & _TWO_SUITS
@@ -194,17 +194,17 @@ def step(state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     events: list[Event] = []
     match move:
-        case Play(card):
-            _play(state, seat, card, events)
-        case Pot(card):
-            _fill_pot(state, seat, card, events)
-        case Aim(card):
-            _aim(state, seat, card, events)
+        case Play():
+            _play(state, seat, move.card, events)
+        case Pot():
+            _fill_pot(state, seat, move.card, events)
+        case Aim():
+            _aim(state, seat, move.card, events)
     return tuple(events)
 
 
 def _aim(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -> None:
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     state.aims[seat - 1] = card
     events.append(_told_aim(seat, card.index))
     if None not in state.aims:
@@ -212,7 +212,7 @@ def _aim(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -> Non
 
 
 def _play(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -> None:
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     told = _told_play if state.trick else _told_lead
     events.append(told(seat, card.index))
     state.trick += (card,)

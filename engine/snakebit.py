@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine import snakebit_state
-from engine.decktet import BASIC, NUMBERS, Card, Suit, cards_of, mask
+from engine.decktet import BASIC, NUMBERS, Card, Suit, cards_of, mask, picker
 from engine.game import (
     ALONE,
     N_,
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 # The moves by the card's index.
 _LEADS: Final = tuple(tuple(Lead(card, suit) for suit in card.suits) for card in BASIC)
 _FOLLOWS: Final = tuple(Follow(card) for card in BASIC)
+_leads: Final = picker(_LEADS)
+_follows: Final = picker(_FOLLOWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +191,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     def is_legal(self, state: SnakebitState, seat: Seat, move: Move) -> bool:
         """Say whether the seat may make the move."""
         hand = state.hands[seat - 1]
-        if not playable(hand, state.named) >> move.card.index & 1:
+        if not playable(hand, state.named) & move.card.bit:
             return False
         if isinstance(move, Follow):
             return state.named is not None
@@ -287,11 +289,13 @@ def _listed(
     hand: int, named: Suit | None, barred: tuple[Suit, ...], trump: Suit
 ) -> tuple[Move, ...]:
     """Return the legal moves of whoever holds the hand."""
-    cards = _in_order(playable(hand, named), trump)
+    cards = playable(hand, named)
+    trumps = cards & SHOWS[trump]
     if named is not None:
-        return tuple([_FOLLOWS[card.index] for card in cards])
+        return _follows(cards ^ trumps) + _follows(trumps)
     suits = nameable(hand, barred)
-    return tuple([lead for card in cards for lead in _LEADS[card.index] if lead.suit in suits])
+    leads = _leads(cards ^ trumps) + _leads(trumps)
+    return tuple([lead for pair in leads for lead in pair if lead.suit in suits])
 
 
 def _follow_preview(view: SnakebitView, card: Card) -> Preview:
