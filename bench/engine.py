@@ -73,17 +73,23 @@ def _played(name: str, least: float, chance: random.Random) -> Bar:
 
 def play(game: Game[Any, Any, Any], chance: random.Random) -> None:
     """Make that many moves in matches of the game; the last match is left off."""
-    options = game.check_options(SEATS, {})
-    moves = 0
-    while moves < MOVES:
-        state, _ = game.new_game(chance.randbytes(32), SEATS, options)
-        while moves < MOVES and (asked := game.to_move(state)):
-            seat = min(asked)
-            move = chance.choice(game.legal_moves(state, seat))
-            assert game.is_legal(state, seat, move)
-            assert game.step(state, seat, move)
-            moves += 1
-        assert moves == MOVES or game.outcome(state)
+    state = _dealt(game, chance)
+    for _ in range(MOVES):
+        asked = game.to_move(state)
+        if not asked:
+            assert game.outcome(state)
+            state = _dealt(game, chance)
+            asked = game.to_move(state)
+        seat = min(asked)
+        move = chance.choice(game.legal_moves(state, seat))
+        assert game.is_legal(state, seat, move)
+        events = game.step(state, seat, move)
+        assert events
+
+
+def _dealt(game: Game[Any, Any, Any], chance: random.Random) -> Any:
+    state, _ = game.new_game(chance.randbytes(32), SEATS, game.check_options(SEATS, {}))
+    return state
 
 
 def play_hearts(chance: random.Random) -> None:

@@ -186,12 +186,12 @@ class Lines:
         """Return the mask of the cards that end other lines than the play's own."""
         bits = 0
         if play.column is not None:
-            bits = 1 << self.main[0].index | 1 << self.main[-1].index
+            bits = self.main[0].bit | self.main[-1].bit
         for column in self.columns:
             cards = column.cards
             # A bare cross card is not a line yet.
             if len(cards) > 1 and column.cross is not play.column:
-                bits |= 1 << cards[0].index | 1 << cards[-1].index
+                bits |= cards[0].bit | cards[-1].bit
         return bits
 
 
@@ -287,16 +287,18 @@ def gain(lines: Lines, play: Play, ranks: Ranks) -> Gain:
     line = lines.inward(play)
     far = line[-1]
     alike = ALIKE[index]
-    matched = alike >> far.index & 1
+    matched = 1 if alike & far.bit else 0
     is_main = play.column is None
-    # Each physical card counts once, at its best value: the far end is no single match too.
-    single = (lines.other_ends(play) & alike & ~(1 << far.index)).bit_count()
+    single = 0
+    if lines.columns:
+        # Each physical card counts once, at its best value: the far end is no single match too.
+        single = (lines.other_ends(play) & alike & ~far.bit).bit_count()
     return Gain(
         _straight(index, line, ranks.order),
         matched if is_main else 0,
         0 if is_main else matched,
         single,
-        far if ranks.elevens[index] >> far.index & 1 else None,
+        far if ranks.elevens[index] & far.bit else None,
     )
 
 

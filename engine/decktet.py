@@ -188,34 +188,27 @@ CARDS: Final = {card.code: card for card in DECK}
 
 
 def mask(cards: Iterable[Card]) -> int:
-    """Return the cards as a bit mask over the deck."""
-    bits = 0
-    for card in cards:
-        bits |= card.bit
-    return bits
+    """Return the cards, all of them different, as a bit mask over the deck."""
+    return sum([card.bit for card in cards])
 
 
 def picker(items: Sequence[Item]) -> Callable[[int], tuple[Item, ...]]:
     """Return a function that picks, by a mask, from items that go by the card's index."""
 
-    # Masks become cards and moves at every turn: each stretch of the deck is looked up whole.
+    # Masks become cards and moves at every turn: each dozen of the deck is looked up whole.
     @cache
-    def stretch(start: int, bits: int) -> tuple[Item, ...]:
-        return tuple(items[start + nth] for nth in range(_STRETCH) if bits >> nth & 1)
+    def dozen(start: int, bits: int) -> tuple[Item, ...]:
+        return tuple(items[start + nth] for nth in range(12) if bits >> nth & 1)
 
     def picked(bits: int) -> tuple[Item, ...]:
-        found: tuple[Item, ...] = ()
-        start = 0
-        while bits:
-            found += stretch(start, bits & _STRETCH_MASK)
-            bits >>= _STRETCH
-            start += _STRETCH
-        return found
+        found = (
+            dozen(0, bits & 0xFFF) + dozen(12, bits >> 12 & 0xFFF) + dozen(24, bits >> 24 & 0xFFF)
+        )
+        # Few decks have more than the 36 basic cards.
+        rest = bits >> 36
+        return found + dozen(36, rest) if rest else found
 
     return picked
 
-
-_STRETCH: Final = 12
-_STRETCH_MASK: Final = (1 << _STRETCH) - 1
 
 cards_of: Final = picker(DECK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from engine import snakebit_state
@@ -292,10 +293,12 @@ def _listed(
     cards = playable(hand, named)
     trumps = cards & SHOWS[trump]
     if named is not None:
-        return _follows(cards ^ trumps) + _follows(trumps)
+        return _follows(cards ^ trumps) + _follows(trumps) if trumps else _follows(cards)
+    leads = chain.from_iterable(_leads(cards ^ trumps) + _leads(trumps))
+    if not barred:
+        return tuple(leads)
     suits = nameable(hand, barred)
-    leads = _leads(cards ^ trumps) + _leads(trumps)
-    return tuple([lead for pair in leads for lead in pair if lead.suit in suits])
+    return tuple([lead for lead in leads if lead.suit in suits])
 
 
 def _follow_preview(view: SnakebitView, card: Card) -> Preview:

@@ -124,8 +124,15 @@ def nameable(hand: int, barred: tuple[Suit, ...]) -> tuple[Suit, ...]:
     """Return the suits that may be named by whoever holds the hand and leads."""
     if not barred:
         return _SUITS
-    free = tuple([suit for suit in _SUITS if suit not in barred])
-    return free if any(hand & SHOWS[suit] for suit in free) else _SUITS
+    free, shown = _free_of(barred)
+    return free if hand & shown else _SUITS
+
+
+@cache
+def _free_of(barred: tuple[Suit, ...]) -> tuple[tuple[Suit, ...], int]:
+    """Return the suits that are not barred, and the mask of the cards that show them."""
+    free = tuple(suit for suit in _SUITS if suit not in barred)
+    return free, mask(card for card in NUMBERS if set(card.suits) & set(free))
 
 
 def winner(leader: Seat, named: Suit, trick: Sequence[Card], trump: Suit, seats: int) -> Seat:
