@@ -27,7 +27,11 @@ torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters a
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
 	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
 
-bench: $(VENV)/tests ## measure letters, pictures and the reading of replies and of damaged mails, beside bars
+$(VENV)/bench: $(VENV)/tests
+	$(BIN)/pip install --quiet --editable '.[test,bench]'
+	touch $(VENV)/bench
+
+bench: $(VENV)/bench ## measure the engine, letters, pictures and how mails are read, beside bars
 	PYTHONPATH=. $(BIN)/python -m bench all
 
 check: $(VENV)/tests ## format, lint, types, layers, tests

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bench import fuzz, inbox, letter, picture, reading, replies
+from bench import engine, fuzz, inbox, letter, picture, reading, replies
 
 # The picture comes first: it tells what drawing the cards costs, once.
 BENCHMARKS: Final = {
     "picture": picture.run,
     "letter": letter.run,
+    "engine": engine.run,
     "fuzz": fuzz.run,
     "reading": reading.run,
     "replies": replies.run,

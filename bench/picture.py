@@ -57,12 +57,12 @@ def _layouts(name: str) -> Iterator[Layout]:
 
 
 def _compared(name: str, layout: Layout) -> Iterator[Bar]:
-    cold = cost(lambda: tableau.png(layout, say=_say))
-    picture = tableau.png(layout, say=_say)
-    scene = tableau.svg(layout, say=_say, title=name)
+    cold = cost(lambda: tableau.png(layout, say=say_plainly))
+    picture = tableau.png(layout, say=say_plainly)
+    scene = tableau.svg(layout, say=say_plainly, title=name)
     peer = _drawn(scene, picture.width * DENSITY)
     found = compare(
-        lambda: tableau.png(layout, say=_say), lambda: _drawn(scene, picture.width * DENSITY)
+        lambda: tableau.png(layout, say=say_plainly), lambda: _drawn(scene, picture.width * DENSITY)
     )
     size = f"{picture.width * DENSITY}x{picture.height * DENSITY}"
     yield Bar(
@@ -89,7 +89,8 @@ def _compared(name: str, layout: Layout) -> Iterator[Bar]:
     )
 
 
-def _say(phrase: Phrase) -> str:
+def say_plainly(phrase: Phrase) -> str:
+    """Return a phrase in English, with the codes of its cards."""
     return phrase.text % {name: _field(name, what) for name, what in phrase.fields.items()}
 
 
@@ -98,7 +99,7 @@ def _field(name: str, what: FieldValue) -> object:
         return NAMES[what - 1]
     match what:
         case Phrase():
-            return _say(what)
+            return say_plainly(what)
         case Card():
             return what.code
         case Suit():

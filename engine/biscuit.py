@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from engine import biscuit_state
 from engine.biscuit_layout import table_layout
 from engine.biscuit_reading import meant, said
-from engine.biscuit_state import BiscuitState, HandResult, place_phrase
-from engine.biscuit_table import OUT_POINTS, RANKS, Keep, Lines, Move, Play, Ranks, drawers, gain
-from engine.decktet import Card, cards_of
+from engine.biscuit_state import BiscuitState, HandResult
+from engine.biscuit_table import (
+    KEEP,
+    OUT_POINTS,
+    RANKS,
+    End,
+    Keep,
+    Lines,
+    Move,
+    Play,
+    Ranks,
+    drawers,
+    gain,
+    plays_at,
+)
+from engine.biscuit_told import place_phrase
+from engine.decktet import CROWNS, DECK, EXCUSE, Card, cards_of, mask
 from engine.errors import BadOption
 from engine.game import (
+    ALONE,
     N_,
     Event,
     Fact,
@@ -34,10 +50,12 @@ from engine.game import (
 from engine.reading import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_TARGET: Final = 1000  # points
 OFF: Final = False
+# Pawns and Courts, where they are in the deck, come before these.
+_LAST: Final = mask((*CROWNS, EXCUSE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +127,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
 
     def to_move(self, state: BiscuitState) -> frozenset[Seat]:
         """Return the one seat to move, or none when the match is over."""
-        return frozenset((state.turn,)) if state.turn else frozenset()
+        return ALONE[state.turn]
 
     def view(self, state: BiscuitState, seat: Seat | None) -> BiscuitView:
         """Return what the seat, or an onlooker, may know."""
@@ -118,12 +136,12 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             seat=seat,
             seats=state.seats,
             options=state.options,
-            to_move=self.to_move(state),
+            to_move=ALONE[state.turn],
             hand_number=state.hand_number,
             scores=tuple(state.scores),
-            hand=() if seat is None else _in_order(state, state.hands[seat - 1]),
+            hand=() if seat is None else _in_order(state.hands[seat - 1]),
             hand_sizes=state.sizes(),
-            revealed=tuple(_in_order(state, hand) for hand in state.hands) if is_over else (),
+            revealed=tuple(_in_order(hand) for hand in state.hands) if is_over else (),
             lines=state.lines,
             pile=len(state.pile),
             drawn=state.drawn if seat == state.turn else None,
@@ -137,9 +155,20 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
         """Return the legal moves, card by card, the main line first, and keep last."""
         if view.seat not in view.to_move:
             return ()
-        if view.drawn is not None:
-            return (*view.lines.plays((view.drawn,)), Keep())
-        return tuple(view.lines.plays(view.hand))
+        return _listed(view.lines, mask(view.hand), view.drawn)
+
+    def legal_moves(self, state: BiscuitState, seat: Seat) -> tuple[Move, ...]:
+        """Return what ``moves`` lists, without a view."""
+        if seat != state.turn:
+            return ()
+        return _listed(state.lines, state.hands[seat - 1], state.drawn)
+
+    def is_legal(self, state: BiscuitState, seat: Seat, move: Move) -> bool:
+        """Say whether the seat may make the move."""
+        if isinstance(move, Keep):
+            return state.drawn is not None
+        choice = _choice(state.hands[seat - 1], state.drawn)
+        return bool(choice & move.card.bit) and state.lines.take(move)
 
     def step(self, state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -191,6 +220,14 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             return None
         return say("You drew %(card)s: play it or keep it.", card=view.drawn)
 
+    def all_moves(self) -> Iterator[Move]:
+        """Yield every play at the main line and at columns of every card, and keep."""
+        for end in (End.LEFT, End.RIGHT):
+            yield from plays_at(end, None)
+        for end, column in product((End.UP, End.DOWN), DECK):
+            yield from plays_at(end, column)
+        yield KEEP
+
     def format(self, move: Move) -> str:
         """Return the move as records have it: ``6SY left``, ``6SY up 5YK``, ``keep``."""
         match move:
@@ -225,10 +262,21 @@ def _ranks(options: Options) -> Ranks:
     return RANKS[options["pawns"] is True, options["courts"] is True]
 
 
-def _in_order(state: BiscuitState, hand: int) -> tuple[Card, ...]:
+def _in_order(hand: int) -> tuple[Card, ...]:
     """Return the cards of a hand by rank, as ranks follow in this deck."""
-    order = state.ranks.order
-    return tuple(sorted(cards_of(hand), key=lambda card: order[card.index]))
+    last = hand & _LAST
+    return cards_of(hand ^ last) + cards_of(last) if last else cards_of(hand)
+
+
+def _choice(hand: int, drawn: Card | None) -> int:
+    """Return the mask of the cards that may be played by whoever holds the hand."""
+    return hand if drawn is None else drawn.bit
+
+
+def _listed(lines: Lines, hand: int, drawn: Card | None) -> tuple[Move, ...]:
+    """Return the legal moves of whoever holds the hand and may have drawn a card."""
+    plays = lines.plays(_in_order(_choice(hand, drawn) & lines.fits))
+    return tuple(plays) if drawn is None else (*plays, KEEP)
 
 
 def _eleven_effects(drawing: Sequence[Seat]) -> tuple[Phrase, ...]:

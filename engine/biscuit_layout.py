@@ -41,7 +41,7 @@ def table_layout(
         return Layout(tuple(placed))
     wanted = set() if chosen is not None else {(play.end, play.column) for play in plays}
     open_places = [
-        place for place in after.places() if not wanted or (place.end, place.column) in wanted
+        place for place in after.places if not wanted or (place.end, place.column) in wanted
     ]
     return Layout(tuple(placed), tuple(_slot(after, place) for place in open_places))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from engine.biscuit_table import End, Keep, Move, Place, Play
+from engine.biscuit_table import End, Keep, Move, Play
 from engine.errors import Ambiguous, IllegalMove, NotYourTurn, Unreadable
 from engine.game import N_
 from engine.reading import CardWords, Items, Said, Vocabulary, read, vocabulary
 
 if TYPE_CHECKING:
     from engine.biscuit import Biscuit, BiscuitView
-    from engine.decktet import Card
 
 _WORDS: Final[Vocabulary[End | Keep]] = vocabulary(
     ("left, left end, l, gauche", End.LEFT),
@@ -112,18 +111,14 @@ def _refusal(view: BiscuitView, cards: list[CardWords], end: End | None) -> Ille
         return IllegalMove(
             N_("you may only play the card you drew, %(card)s, or keep it"), card=view.drawn.code
         )
-    places = [place for place in view.lines.places() if end in (None, place.end)]
+    places = [place for place in view.lines.places if end in (None, place.end)]
     if not places:
         return IllegalMove(N_("there is no column yet: only the ends of the main line are open"))
     if len(cards) == 2:
-        places = [place for place in places if _named(view, _at(held[0], place), cards[1])]
+        places = [place for place in places if _named(view, place.plays[held[0].index], cards[1])]
         if not places:
             return IllegalMove(N_("%(card)s names no open place there"), card=cards[1].text)
     ends = dict.fromkeys(place.neighbour.code for place in places)
     return IllegalMove(
         N_("%(card)s shares no suit with %(ends)s"), card=cards[0].text, ends=", ".join(ends)
     )
-
-
-def _at(card: Card, place: Place) -> Play:
-    return Play(card, place.end, place.column)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import sub
 
+from engine import biscuit_told as told
 from engine import deal
 from engine.biscuit_table import (
     OUT_POINTS,
     RANKS,
-    End,
     Keep,
     Lines,
     Move,
@@ -19,11 +19,8 @@ from engine.biscuit_table import (
     gain,
     left_value,
 )
-from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of
-from engine.game import Event, Options, Phrase, Scores, Seat, count, say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of, mask
+from engine.game import Event, Options, Scores, Seat
 
 HAND_SIZE = 6
 
@@ -47,7 +44,7 @@ class BiscuitState:
     """A match of Biscuit. Hands are masks over the deck, by seat; the pile's last is its top.
 
     ``turn`` is the seat to move, 0 when the match is over. ``drawn`` is the card that
-    this seat drew and may play or keep. ``fits`` are the cards that the lines take.
+    this seat drew and may play or keep.
     """
 
     key: bytes
@@ -59,7 +56,6 @@ class BiscuitState:
     pile: list[Card]
     face_down: Card
     lines: Lines
-    fits: int
     turn: Seat
     scores_before: Scores
     drawn: Card | None = None
@@ -91,7 +87,6 @@ class BiscuitState:
             self.pile[:],
             self.face_down,
             self.lines,
-            self.fits,
             self.turn,
             self.scores_before,
             self.drawn,
@@ -111,7 +106,6 @@ def new_state(key: bytes, seats: int, options: Options) -> tuple[BiscuitState, t
         pile=[],
         face_down=EXCUSE,
         lines=Lines((EXCUSE,)),
-        fits=0,
         turn=0,
         scores_before=(0,) * seats,
     )
@@ -127,36 +121,26 @@ def step(state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         case Play():
             _play(state, seat, move, events)
         case Keep():
-            events.append(Event("keep", say("%(seat)s kept the drawn card.", seat=seat), seat=seat))
+            events.append(told.keep(seat))
     state.drawn = None
     if state.hands[seat - 1]:
-        state.turn = seat % state.seats + 1
+        state.turn = seat % len(state.hands) + 1
         advance(state, events)
     else:
         _go_out(state, seat, events)
     return tuple(events)
 
 
-def place_phrase(move: Play) -> Phrase:
-    """Return where a card is played, in words."""
-    if move.column is None:
-        return say("on the left") if move.end is End.LEFT else say("on the right")
-    if move.end is End.UP:
-        return say("above %(card)s", card=move.column)
-    return say("below %(card)s", card=move.column)
-
-
 def _play(state: BiscuitState, seat: Seat, move: Play, events: list[Event]) -> None:
     card = move.card
     gained = gain(state.lines, move, state.ranks)
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     state.lines = state.lines.extended(move)
-    state.fits = state.lines.fits()
-    _add(state, seat, gained.points)
-    phrase = say(
-        "%(seat)s played %(card)s %(place)s.", seat=seat, card=card, place=place_phrase(move)
-    )
-    events.append(Event("play", phrase, seat=seat, cards=(card,), points=gained.points))
+    points = gained.points
+    if points:
+        _add(state, seat, points)
+    column = None if move.column is None else move.column.index
+    events.append(told.play(seat, card.index, move.end, column, points))
     if gained.eleven is not None:
         _draw_for_eleven(state, seat, card, gained.eleven, events)
 
@@ -171,38 +155,25 @@ def _add(state: BiscuitState, seat: Seat, points: int) -> None:
 def _draw_for_eleven(
     state: BiscuitState, seat: Seat, card: Card, far: Card, events: list[Event]
 ) -> None:
-    phrase = say("%(card)s and %(end)s made eleven.", card=card, end=far)
-    events.append(Event("eleven", phrase, seat=seat, cards=(card, far)))
+    events.append(told.eleven(seat, card.index, far.index))
     drawing = drawers(seat, state.sizes(), len(state.pile), partners=state.partners)
-    for other in drawing:
-        drawn = _draw(state, other)
-        events.append(
-            Event(
-                "draw",
-                say("%(seat)s drew a card.", seat=other),
-                seat=other,
-                knows=frozenset((other,)),
-                secret=say("%(seat)s drew %(card)s.", seat=other, card=drawn),
-                secret_cards=(drawn,),
-            )
-        )
+    events += [told.draw(other, _draw(state, other).index) for other in drawing]
 
 
 def _draw(state: BiscuitState, seat: Seat) -> Card:
     card = state.pile.pop()
-    state.hands[seat - 1] |= 1 << card.index
+    state.hands[seat - 1] |= card.bit
     return card
 
 
 def advance(state: BiscuitState, events: list[Event]) -> None:
     """Go on to the next seat that has a choice, with the draws and passes before it."""
     while True:
-        if not state.pile and not any(hand & state.fits for hand in state.hands):
-            phrase = say("The pile was empty and nobody could play.")
-            events.append(Event("stale", phrase))
+        if not state.pile and not any(hand & state.lines.fits for hand in state.hands):
+            events.append(told.stale())
             _end_hand(state, "stale", events)
             return
-        if state.hands[state.turn - 1] & state.fits or _draws_a_choice(state, events):
+        if state.hands[state.turn - 1] & state.lines.fits or _draws_a_choice(state, events):
             return
         state.turn = state.turn % state.seats + 1
 
@@ -211,23 +182,14 @@ def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
     """Draw for a seat that cannot play; say whether the drawn card may be played."""
     seat = state.turn
     if not state.pile:
-        events.append(Event("pass", say("%(seat)s could not play.", seat=seat), seat=seat))
+        events.append(told.no_play(seat))
         return False
     card = _draw(state, seat)
-    events.append(
-        Event(
-            "draw",
-            say("%(seat)s could not play and drew a card.", seat=seat),
-            seat=seat,
-            knows=frozenset((seat,)),
-            secret=say("%(seat)s could not play and drew %(card)s.", seat=seat, card=card),
-            secret_cards=(card,),
-        )
-    )
-    if state.fits >> card.index & 1:
+    events.append(told.draw_instead(seat, card.index))
+    if state.lines.fits & card.bit:
         state.drawn = card
         return True
-    events.append(Event("pass", say("%(seat)s passed.", seat=seat), seat=seat))
+    events.append(told.passed(seat))
     return False
 
 
@@ -237,60 +199,39 @@ def _go_out(state: BiscuitState, seat: Seat, events: list[Event]) -> None:
         sign = -1 if state.partners and other % 2 == seat % 2 else 1
         bonus += sign * left_value(cards_of(hand))
     _add(state, seat, bonus)
-    events.append(Event("out", say("%(seat)s went out.", seat=seat), seat=seat, points=bonus))
+    events.append(told.out(seat, bonus))
     _end_hand(state, "out", events)
 
 
 def _end_hand(state: BiscuitState, reason: str, events: list[Event]) -> None:
-    gains = tuple(
-        now - before for now, before in zip(state.scores, state.scores_before, strict=True)
-    )
-    left = tuple(cards_of(hand) for hand in state.hands)
+    gains = tuple(map(sub, state.scores, state.scores_before))
+    left = tuple(map(cards_of, state.hands))
     state.last_hand = HandResult(state.hand_number, reason, gains, left, state.lines)
     state.turn = 0
-    events.extend(_told_left(state.last_hand))
+    events += [told.left(seat, cards) for seat, cards in enumerate(left, 1) if cards]
     target = int(state.options["target"])
     if not target:
         return
-    for seat, points in enumerate(gains, 1):
-        phrase = say("%(seat)s ended hand %(number)s.", seat=seat, number=state.hand_number)
-        events.append(Event("gain", phrase, seat=seat, points=points))
+    events += told.gains(state.hand_number, gains)
     if max(state.scores) < target:
         _deal_hand(state, events)
 
 
-def _told_left(result: HandResult) -> Iterator[Event]:
-    for seat, cards in enumerate(result.left, 1):
-        if cards:
-            phrase = count(
-                len(cards),
-                "%(seat)s was left with one card.",
-                "%(seat)s was left with %(n)s cards.",
-                seat=seat,
-            )
-            yield Event("left", phrase, seat=seat, cards=cards)
-
-
 def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
     state.hand_number += 1
-    opener = (state.hand_number - 1) % state.seats + 1
+    seats = state.seats
+    opener = (state.hand_number - 1) % seats + 1
     cards = _shuffled(state, events)
-    dealt = HAND_SIZE * state.seats
-    state.hands = [0] * state.seats
-    for nth, card in enumerate(cards[:dealt]):
-        state.hands[(opener - 1 + nth) % state.seats] |= 1 << card.index
+    dealt = HAND_SIZE * seats
+    state.hands = [0] * seats
+    for nth in range(seats):
+        state.hands[(opener - 1 + nth) % seats] = mask(cards[nth:dealt:seats])
     state.face_down, initial = cards[dealt : dealt + 2]
     state.pile = cards[: dealt + 1 : -1]
     state.lines = Lines((initial,))
-    state.fits = state.lines.fits()
     state.turn = opener
     state.scores_before = tuple(state.scores)
-    phrase = say(
-        "Hand %(number)s was dealt with %(card)s as the initial card.",
-        number=state.hand_number,
-        card=initial,
-    )
-    events.append(Event("deal", phrase, cards=(initial,)))
+    events.append(told.deal(state.hand_number, initial))
     advance(state, events)
 
 
@@ -303,8 +244,7 @@ def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:
     nth = 0
     while cards[face_up].rank is Rank.EXCUSE:
         nth += 1
-        phrase = say("The Excuse was turned up, so the cards were dealt again.")
-        events.append(Event("redeal", phrase))
+        events.append(told.redeal())
         cards = deal.shuffle(state.key, f"{label}/redeal/{nth}", deck)
     return cards
 

@@ -5,14 +5,15 @@ All of it is pure and public knowledge, so that states, views and previews share
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from engine.decktet import DECK, EXCUSE, Card, Rank, mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 OUT_POINTS: Final = 5
 
@@ -24,6 +25,9 @@ class End(Enum):
     RIGHT = "right"
     UP = "up"
     DOWN = "down"
+
+    # Each end is one object; Enum's own hash of its name is slow.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,129 +45,157 @@ class Keep:
 
 
 Move: TypeAlias = Play | Keep
+KEEP: Final = Keep()
 
 
-class Place(NamedTuple):
-    """An open end: its direction, its column's cross card, and the card that ends it."""
+# Moves and places recur at every table: each is made once.
+@cache
+def plays_at(end: End, column: Card | None) -> tuple[Play, ...]:
+    """Return the plays of all cards at one end, by the card's index."""
+    return tuple(Play(card, end, column) for card in DECK)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An open end: its direction, its column's cross card, and the card that ends it.
+
+    ``takes`` is the mask of the cards that may be played there, ``plays`` are the plays
+    of all cards there, by the card's index.
+    """
 
     end: End
     column: Card | None
     neighbour: Card
+    takes: int
+    plays: tuple[Play, ...]
+
+
+@cache
+def _place(end: End, column: int | None, neighbour: int) -> Place:
+    cross = None if column is None else DECK[column]
+    return Place(end, cross, DECK[neighbour], BESIDE[neighbour], plays_at(end, cross))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A cross card with the cards above and below it, nearest first."""
+    """A cross card with the cards above and below it, nearest first.
+
+    ``cards`` are all of them from top to bottom, ``places`` the open ends and ``fits`` is
+    the mask of the cards that may be played there.
+    """
 
     cross: Card
     above: tuple[Card, ...] = ()
     below: tuple[Card, ...] = ()
+    cards: tuple[Card, ...] = field(init=False, repr=False, compare=False)
+    places: tuple[Place, Place] = field(init=False, repr=False, compare=False)
+    fits: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def cards(self) -> tuple[Card, ...]:
-        """Return the column's cards from top to bottom."""
-        return (*self.above[::-1], self.cross, *self.below)
+    def __post_init__(self) -> None:
+        """Find what is asked for many times."""
+        cards = (*self.above[::-1], self.cross, *self.below)
+        cross = self.cross.index
+        up = _place(End.UP, cross, cards[0].index)
+        down = _place(End.DOWN, cross, cards[-1].index)
+        object.__setattr__(self, "cards", cards)
+        object.__setattr__(self, "places", (up, down))
+        object.__setattr__(self, "fits", up.takes | down.takes)
 
-    @property
-    def top(self) -> Card:
-        """Return the card that ends the column above."""
-        return self.above[-1] if self.above else self.cross
-
-    @property
-    def bottom(self) -> Card:
-        """Return the card that ends the column below."""
-        return self.below[-1] if self.below else self.cross
+    def grown(self, play: Play) -> Column:
+        """Return the column after the play."""
+        if play.end is End.UP:
+            return Column(self.cross, (*self.above, play.card), self.below)
+        return Column(self.cross, self.above, (*self.below, play.card))
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The main line, where its initial card lies in it, and the columns, left to right."""
+    """The main line, where its initial card lies in it, and the columns, left to right.
+
+    ``places`` are all open ends, the main line's first, and ``fits`` is the mask of the
+    cards that may be played at one of them.
+    """
 
     main: tuple[Card, ...]
     start: int = 0
     columns: tuple[Column, ...] = ()
+    places: tuple[Place, ...] = field(init=False, repr=False, compare=False)
+    fits: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find the open ends and what fits there; both are asked for many times."""
+        left, right = self.main[0].index, self.main[-1].index
+        places: tuple[Place, ...] = (_place(End.LEFT, None, left), _place(End.RIGHT, None, right))
+        fits = BESIDE[left] | BESIDE[right]
+        for column in self.columns:
+            places += column.places
+            fits |= column.fits
+        object.__setattr__(self, "places", places)
+        object.__setattr__(self, "fits", fits)
 
     @property
     def initial(self) -> Card:
         """Return the card that began the main line."""
         return self.main[self.start]
 
-    def places(self) -> Iterator[Place]:
-        """Yield all open ends, the main line's first."""
-        yield Place(End.LEFT, None, self.main[0])
-        yield Place(End.RIGHT, None, self.main[-1])
-        for column in self.columns:
-            yield Place(End.UP, column.cross, column.top)
-            yield Place(End.DOWN, column.cross, column.bottom)
-
-    def fits(self) -> int:
-        """Return the mask of all cards that may be played somewhere."""
-        bits = BESIDE[self.main[0].index] | BESIDE[self.main[-1].index]
-        for column in self.columns:
-            bits |= BESIDE[column.top.index] | BESIDE[column.bottom.index]
-        return bits
-
-    def plays(self, cards: Sequence[Card]) -> list[Play]:
+    def plays(self, cards: Iterable[Card]) -> list[Play]:
         """Return the legal plays of these cards, card by card, the main line first."""
-        open_ends = [(place, BESIDE[place.neighbour.index]) for place in self.places()]
+        places = self.places
         return [
-            Play(card, place.end, place.column)
-            for card in cards
-            for place, beside in open_ends
-            if beside >> card.index & 1
+            place.plays[card.index] for card in cards for place in places if place.takes & card.bit
         ]
 
+    def take(self, play: Play) -> bool:
+        """Say whether the play is legal for whoever may play its card."""
+        for place in self.places:
+            if place.end is play.end and place.column is play.column:
+                return bool(place.takes & play.card.bit)
+        return False
+
     def column(self, cross: Card | None) -> Column:
-        """Return the column of the cross card; raises StopIteration where there is none."""
-        return next(column for column in self.columns if column.cross == cross)
+        """Return the column of the cross card; raises LookupError where there is none."""
+        for column in self.columns:
+            if column.cross is cross:
+                return column
+        raise LookupError(cross)
 
     def opens(self, play: Play) -> bool:
         """Say whether the played card becomes a cross card."""
-        return play.column is None and play.card.rank is self.initial.rank
+        return play.column is None and play.card.rank is self.main[self.start].rank
 
     def extended(self, play: Play) -> Lines:
         """Return the lines after the play."""
         card = play.card
+        if play.column is not None:
+            columns = [
+                column.grown(play) if column.cross is play.column else column
+                for column in self.columns
+            ]
+            return Lines(self.main, self.start, tuple(columns))
+        opened = (Column(card),) if self.opens(play) else ()
         if play.end is End.LEFT:
-            opened = (Column(card),) if self.opens(play) else ()
             return Lines((card, *self.main), self.start + 1, opened + self.columns)
-        if play.end is End.RIGHT:
-            opened = (Column(card),) if self.opens(play) else ()
-            return Lines((*self.main, card), self.start, self.columns + opened)
-        columns = tuple(
-            _grown(column, play) if column.cross == play.column else column
-            for column in self.columns
-        )
-        return Lines(self.main, self.start, columns)
+        return Lines((*self.main, card), self.start, self.columns + opened)
 
     def inward(self, play: Play) -> tuple[Card, ...]:
         """Return the cards that the played card meets along its line, to the other end."""
-        match play.end:
-            case End.LEFT:
-                return self.main
-            case End.RIGHT:
-                return self.main[::-1]
-            case End.UP:
-                return self.column(play.column).cards
-            case End.DOWN:
-                return self.column(play.column).cards[::-1]
+        line = self.main if play.column is None else self.column(play.column).cards
+        return line[::-1] if play.end in _FROM_THE_LAST else line
 
     def other_ends(self, play: Play) -> int:
         """Return the mask of the cards that end other lines than the play's own."""
         bits = 0
         if play.column is not None:
-            bits = 1 << self.main[0].index | 1 << self.main[-1].index
+            bits = self.main[0].bit | self.main[-1].bit
         for column in self.columns:
+            cards = column.cards
             # A bare cross card is not a line yet.
-            if column.cross != play.column and (column.above or column.below):
-                bits |= 1 << column.top.index | 1 << column.bottom.index
+            if len(cards) > 1 and column.cross is not play.column:
+                bits |= cards[0].bit | cards[-1].bit
         return bits
 
 
-def _grown(column: Column, play: Play) -> Column:
-    if play.end is End.UP:
-        return replace(column, above=(*column.above, play.card))
-    return replace(column, below=(*column.below, play.card))
+_FROM_THE_LAST: Final = (End.RIGHT, End.DOWN)
 
 
 def _beside(card: Card) -> int:
@@ -231,8 +263,7 @@ RANKS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(NamedTuple):
     """What a play scores: the straight's points, and how many cards match at 2, 4 and 1.
 
     ``eleven`` is the card at the other end with which it makes eleven, else None.
@@ -256,15 +287,18 @@ def gain(lines: Lines, play: Play, ranks: Ranks) -> Gain:
     line = lines.inward(play)
     far = line[-1]
     alike = ALIKE[index]
-    matched = alike >> far.index & 1
-    # Each physical card counts once, at its best value: the far end is no single match too.
-    single = (lines.other_ends(play) & alike & ~(1 << far.index)).bit_count()
+    matched = 1 if alike & far.bit else 0
+    is_main = play.column is None
+    single = 0
+    if lines.columns:
+        # Each physical card counts once, at its best value: the far end is no single match too.
+        single = (lines.other_ends(play) & alike & ~far.bit).bit_count()
     return Gain(
-        straight=_straight(index, line, ranks.order),
-        hot=matched if play.column is None else 0,
-        hot_cross=matched if play.column is not None else 0,
-        single=single,
-        eleven=far if ranks.elevens[index] >> far.index & 1 else None,
+        _straight(index, line, ranks.order),
+        matched if is_main else 0,
+        0 if is_main else matched,
+        single,
+        far if ranks.elevens[index] & far.bit else None,
     )
 
 
@@ -296,7 +330,8 @@ def drawers(seat: int, sizes: Sequence[int], pile: int, *, partners: bool) -> li
 
 def left_value(cards: Sequence[Card]) -> int:
     """Return what cards left in a hand are worth to a seat that went out."""
-    return sum(_LEFT.get(card.rank, 2) for card in cards)
+    return sum([_LEFT[card.index] for card in cards])
 
 
-_LEFT: Final = {Rank.ACE: 1, Rank.CROWN: 1, Rank.PAWN: 3, Rank.COURT: 3, Rank.EXCUSE: 0}
+_WORTH: Final = {Rank.ACE: 1, Rank.CROWN: 1, Rank.PAWN: 3, Rank.COURT: 3, Rank.EXCUSE: 0}
+_LEFT: Final = tuple(_WORTH.get(card.rank, 2) for card in DECK)  # by the card's index

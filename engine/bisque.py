@@ -25,8 +25,9 @@ from engine.bisque_state import (
     with_card,
     worth,
 )
-from engine.decktet import BASIC, Card, Suit, cards_of
+from engine.decktet import BASIC, Card, Suit, cards_of, picker
 from engine.game import (
+    ALONE,
     N_,
     Event,
     Fact,
@@ -47,11 +48,10 @@ from engine.game import (
 from engine.reading import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MOST_ROUNDS: Final = 12
 PLIES: Final = SEATS + TRICKS * (SEATS + 1)  # decisions in a hand
-_ALONE: Final = tuple(frozenset((seat,)) for seat in range(SEATS + 1))
 # The moves by what is asked for and by the card's index.
 _MOVES: Final[dict[Phase, tuple[Move, ...]]] = {
     Phase.AIM: tuple(Aim(card) for card in BASIC),
@@ -59,7 +59,7 @@ _MOVES: Final[dict[Phase, tuple[Move, ...]]] = {
     Phase.POT: tuple(Pot(card) for card in BASIC),
     Phase.OVER: (),
 }
-
+_PICKED: Final = {phase: picker(moves) for phase, moves in _MOVES.items()}
 _KINDS: Final[dict[Phase, type[Move] | tuple[()]]] = {
     Phase.AIM: Aim,
     Phase.PLAY: Play,
@@ -155,7 +155,7 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def to_move(self, state: BisqueState) -> frozenset[Seat]:
         """Return the seats that are asked: all that still lack an objective, or one, or none."""
         if state.turn:
-            return _ALONE[state.turn]
+            return ALONE[state.turn]
         return frozenset([seat for seat, aim in enumerate(state.aims, 1) if aim is None])
 
     def view(self, state: BisqueState, seat: Seat | None) -> BisqueView:
@@ -184,16 +184,16 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
 
     def moves(self, view: BisqueView) -> tuple[Move, ...]:
         """Return the legal moves, by the ranks of their cards."""
-        return _listed(view.phase, view.allowed)
+        return _PICKED[view.phase](view.allowed)
 
     def legal_moves(self, state: BisqueState, seat: Seat) -> tuple[Move, ...]:
         """Return what ``moves`` lists, without a view."""
-        return _listed(state.phase, allowed(state, seat))
+        return _PICKED[state.phase](allowed(state, seat))
 
     def is_legal(self, state: BisqueState, seat: Seat, move: Move) -> bool:
         """Say whether the seat may make the move."""
         is_asked = isinstance(move, _KINDS[state.phase])
-        return is_asked and allowed(state, seat) >> move.card.index & 1 == 1
+        return is_asked and bool(allowed(state, seat) & move.card.bit)
 
     def step(self, state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -240,6 +240,11 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
             case _:
                 return say("You lead, with any card.")
 
+    def all_moves(self) -> Iterator[Move]:
+        """Yield every card as objective, to the trick and for the pot."""
+        for moves in _MOVES.values():
+            yield from moves
+
     def format(self, move: Move) -> str:
         """Return the move as records have it: ``aim 8MS``, ``play 9MS``, ``pot 4MS``."""
         match move:
@@ -274,11 +279,6 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
             return None
         scores = self.scores(state)
         return Outcome(placings(scores), scores, "rounds")
-
-
-def _listed(phase: Phase, cards: int) -> tuple[Move, ...]:
-    moves = _MOVES[phase]
-    return tuple([moves[card.index] for card in cards_of(cards)])
 
 
 def _own(state: BisqueState, seat: Seat | None) -> tuple[Card | None, ...]:

@@ -83,8 +83,8 @@ class HandResult:
 class BisqueState:
     """A match of Bisque. Hands are masks over the deck, by seat; ``aims`` are the objectives.
 
-    ``turn`` is the seat to play or to fill the pot, 0 while objectives are chosen and
-    when the match is over. The pot lies sorted by suit.
+    ``phase`` is what is asked for. ``turn`` is the seat to play or to fill the pot, 0
+    while objectives are chosen and when the match is over. The pot lies sorted by suit.
     """
 
     key: bytes
@@ -93,19 +93,13 @@ class BisqueState:
     hand_number: int
     hands: list[int]
     aims: list[Card | None]
+    phase: Phase = Phase.AIM
     turn: Seat = 0
     leader: Seat = 0
     trick: tuple[Card, ...] = ()
     tricks: tuple[Trick, ...] = ()
     pot: tuple[Card, ...] = ()
     last_hand: HandResult | None = None
-
-    @property
-    def phase(self) -> Phase:
-        """Return what is asked for."""
-        if self.turn:
-            return Phase.POT if len(self.trick) == SEATS else Phase.PLAY
-        return Phase.AIM if None in self.aims else Phase.OVER
 
     def copy(self) -> BisqueState:
         """Return a state that may be changed alone."""
@@ -116,6 +110,7 @@ class BisqueState:
             self.hand_number,
             self.hands[:],
             self.aims[:],
+            self.phase,
             self.turn,
             self.leader,
             self.trick,
@@ -135,10 +130,10 @@ _WORTH: Final = tuple(
 def allowed(state: BisqueState, seat: Seat) -> int:
     """Return the mask of the cards among which the seat chooses; 0 if it is not asked."""
     if state.turn == seat:
-        if len(state.trick) < SEATS:
+        if state.phase is Phase.PLAY:
             return state.hands[seat - 1]
-        own = best(state.trick)
-        return mask((*state.trick[:own], *state.trick[own + 1 :]))
+        own = state.trick[(seat - state.leader) % SEATS]
+        return mask(state.trick) ^ own.bit
     if state.turn or state.aims[seat - 1] is not None:
         return 0
     return state.hands[seat - 1] & _TWO_SUITS
@@ -194,31 +189,33 @@ def step(state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     events: list[Event] = []
     match move:
-        case Play(card):
-            _play(state, seat, card, events)
-        case Pot(card):
-            _fill_pot(state, seat, card, events)
-        case Aim(card):
-            _aim(state, seat, card, events)
+        case Play():
+            _play(state, seat, move.card, events)
+        case Pot():
+            _fill_pot(state, seat, move.card, events)
+        case Aim():
+            _aim(state, seat, move.card, events)
     return tuple(events)
 
 
 def _aim(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -> None:
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     state.aims[seat - 1] = card
     events.append(_told_aim(seat, card.index))
     if None not in state.aims:
+        state.phase = Phase.PLAY
         state.turn = state.leader = _opener(state.hand_number)
 
 
 def _play(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -> None:
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     told = _told_play if state.trick else _told_lead
     events.append(told(seat, card.index))
     state.trick += (card,)
     if len(state.trick) < SEATS:
         state.turn = seat % SEATS + 1
         return
+    state.phase = Phase.POT
     state.turn = winner(state.leader, state.trick)
     events.append(_told_trick(state.turn))
 
@@ -227,6 +224,7 @@ def _fill_pot(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -
     state.pot = with_card(state.pot, card)
     state.tricks += (Trick(state.leader, state.trick, seat, card),)
     state.trick = ()
+    state.phase = Phase.PLAY
     state.leader = seat
     events.append(_told_pot(seat, card.index))
     if len(state.tricks) == TRICKS:
@@ -278,6 +276,7 @@ def _score_hand(state: BisqueState, events: list[Event]) -> None:
     reached = tuple(totals(state.pot, aim) for aim in aims)
     gains = tuple(min(pair) for pair in reached)
     state.last_hand = HandResult(state.hand_number, aims, reached, gains, state.pot)
+    state.phase = Phase.OVER
     state.turn = 0
     state.scores = tuple(map(add, state.scores, gains))
     for seat, aim, pair, gain in zip(_EVERYBODY, aims, reached, gains, strict=True):
@@ -299,6 +298,7 @@ def _deal_hand(state: BisqueState, events: list[Event]) -> None:
     state.hand_number += 1
     state.hands = _dealt(state, events)
     state.aims = [None] * SEATS
+    state.phase = Phase.AIM
     state.leader = 0
     state.tricks = ()
     state.pot = ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import unicodedata
+from itertools import count
 from struct import unpack
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -64,11 +65,12 @@ def draw_seats(server_key: bytes, game_id: str, phrases: Sequence[str]) -> list[
 
 
 def _stream(key: bytes, label: str) -> Iterator[int]:
-    block = 0
-    while True:
-        digest = hmac.digest(key, f"{label}/{block}".encode(), "sha256")
-        yield from unpack(">4Q", digest)
-        block += 1
+    # What all blocks begin with is hashed once.
+    begun = hmac.new(key, f"{label}/".encode(), "sha256")
+    for block in count():
+        whole = begun.copy()
+        whole.update(str(block).encode())
+        yield from unpack(">4Q", whole.digest())
 
 
 def _below(limit: int, words: Iterator[int]) -> int:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from engine.errors import BadDeck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Item = TypeVar("Item")
 
 
 class Suit(Enum):
@@ -51,6 +56,9 @@ class Rank(Enum):
     COURT = "T"
     EXCUSE = "EX"
 
+    # As with suits.
+    __hash__ = object.__hash__
+
     @property
     def number(self) -> int:
         """Return 1 for an Ace, 2 to 9, 10 for a Crown; others have none.
@@ -67,7 +75,8 @@ _NUMBERED: Final = list(Rank)[:10]
 class Card:
     """One card: its place in the deck's list, rank, suits and printed name.
 
-    The place tells all the rest, so it alone is compared and hashed.
+    The place tells all the rest, so it alone is compared and hashed. ``bit`` is the
+    card in masks over the deck.
     """
 
     index: int
@@ -75,11 +84,13 @@ class Card:
     suits: tuple[Suit, ...] = field(compare=False)
     name: str = field(compare=False)
     code: str = field(compare=False, init=False)
+    bit: int = field(compare=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Write the card's id, such as ``5SW`` or ``EX``; moves are told apart by it."""
         code = self.rank.value + "".join(suit.letter for suit in self.suits)
         object.__setattr__(self, "code", code)
+        object.__setattr__(self, "bit", 1 << self.index)
 
     def __str__(self) -> str:
         """Return the card's id."""
@@ -167,36 +178,37 @@ def read_deck(text: str) -> tuple[Card, ...]:
 
 DECK: Final = read_deck(_LIST)
 BASIC: Final = DECK[:36]
+ACES: Final = DECK[:6]
+NUMBERS: Final = DECK[6:30]
+CROWNS: Final = DECK[30:36]
 PAWNS: Final = DECK[36:40]
 COURTS: Final = DECK[40:44]
 EXCUSE: Final = DECK[44]
 CARDS: Final = {card.code: card for card in DECK}
 
 
-def mask(cards: tuple[Card, ...]) -> int:
-    """Return the cards as a bit mask over the deck."""
-    bits = 0
-    for card in cards:
-        bits |= 1 << card.index
-    return bits
+def mask(cards: Iterable[Card]) -> int:
+    """Return the cards, all of them different, as a bit mask over the deck."""
+    return sum([card.bit for card in cards])
 
 
-def cards_of(bits: int) -> tuple[Card, ...]:
-    """Return the cards of a bit mask, in the deck's order."""
-    found: tuple[Card, ...] = ()
-    start = 0
-    while bits:
-        found += _stretch(start, bits & _STRETCH_MASK)
-        bits >>= _STRETCH
-        start += _STRETCH
-    return found
+def picker(items: Sequence[Item]) -> Callable[[int], tuple[Item, ...]]:
+    """Return a function that picks, by a mask, from items that go by the card's index."""
+
+    # Masks become cards and moves at every turn: each dozen of the deck is looked up whole.
+    @cache
+    def dozen(start: int, bits: int) -> tuple[Item, ...]:
+        return tuple(items[start + nth] for nth in range(12) if bits >> nth & 1)
+
+    def picked(bits: int) -> tuple[Item, ...]:
+        found = (
+            dozen(0, bits & 0xFFF) + dozen(12, bits >> 12 & 0xFFF) + dozen(24, bits >> 24 & 0xFFF)
+        )
+        # Few decks have more than the 36 basic cards.
+        rest = bits >> 36
+        return found + dozen(36, rest) if rest else found
+
+    return picked
 
 
-_STRETCH: Final = 12
-_STRETCH_MASK: Final = (1 << _STRETCH) - 1
-
-
-# Views turn masks into cards at every move: each stretch of the deck is looked up whole.
-@cache
-def _stretch(start: int, bits: int) -> tuple[Card, ...]:
-    return tuple(DECK[start + nth] for nth in range(_STRETCH) if bits >> nth & 1)
+cards_of: Final = picker(DECK)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from functools import cached_property
+from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from engine.decktet import Card, Suit
 from engine.errors import BadOption, IllegalMove, NotYourTurn
@@ -15,6 +16,10 @@ Seat: TypeAlias = int  # 1 … n, clockwise
 OptionValue: TypeAlias = bool | int | str
 Options: TypeAlias = Mapping[str, OptionValue]
 Scores: TypeAlias = tuple[int, ...]  # by seat, seat 1 first
+
+MOST_SEATS: Final = 4
+# The one seat that is asked, by its number; 0 is nobody.
+ALONE: Final = (frozenset[Seat](), *(frozenset((seat,)) for seat in range(1, MOST_SEATS + 1)))
 
 State = TypeVar("State")
 Move = TypeVar("Move")
@@ -295,6 +300,10 @@ class Game(ABC, Generic[State, ViewT, Move]):
         """Return the one rule that matters now for the view's seat, if there is one."""
 
     @abstractmethod
+    def all_moves(self) -> Iterable[Move]:
+        """Return every move that some table allows."""
+
+    @abstractmethod
     def format(self, move: Move) -> str:
         """Return the move in its one canonical notation."""
 
@@ -368,12 +377,17 @@ class Game(ABC, Generic[State, ViewT, Move]):
         """
         return moves
 
+    @cached_property
+    def notation(self) -> Mapping[str, Move]:
+        """Every move that some table allows, by its canonical notation."""
+        return {self.format(move): move for move in self.all_moves()}
+
     def canonical(self, view: ViewT, text: str) -> Move:
         """Return the legal move that is written exactly so; raises IllegalMove."""
-        for move in self.moves(view):
-            if self.format(move) == text:
-                return move
-        raise IllegalMove(f"{text!r} is not legal now")
+        move = self.notation.get(text)
+        if move is None or move not in self.moves(view):
+            raise IllegalMove(f"{text!r} is not legal now")
+        return move
 
 
 def cards_in(phrase: Phrase) -> frozenset[Card]:

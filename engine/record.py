@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine import GAMES, deal
-from engine.errors import BadOption, BadRecord, RulesError
+from engine.errors import BadOption, BadRecord
 from engine.game import Event, Game, Options, Outcome, Scores, Seat
 
 FORMAT: Final = "decktet-record/1"
@@ -82,10 +82,9 @@ def replay(
     for number, (seat, text) in enumerate(decisions, 1):
         if seat not in game.to_move(state):
             raise BadRecord(f"ply {number}: seat {seat} was not to move")
-        try:
-            move = game.canonical(game.view(state, seat), text)
-        except RulesError as error:
-            raise BadRecord(f"ply {number}: {error}") from error
+        move = game.notation.get(text)
+        if move is None or not game.is_legal(state, seat, move):
+            raise BadRecord(f"ply {number}: {text!r} is not legal now")
         events = game.step(state, seat, move)
         plies.append(Ply(number, seat, text, events, game.scores(state)))
     return Replay(state, opening, tuple(plies))

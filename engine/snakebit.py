@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from engine import snakebit_state
-from engine.decktet import BASIC, Card, Suit, cards_of, mask
+from engine.decktet import BASIC, NUMBERS, Card, Suit, cards_of, mask, picker
 from engine.game import (
+    ALONE,
     N_,
     Event,
     Fact,
@@ -32,7 +34,6 @@ from engine.snakebit_reading import meant, said
 from engine.snakebit_state import (
     CYCLE,
     LOWEST,
-    NUMBERS,
     SHOWS,
     Follow,
     HandResult,
@@ -48,12 +49,13 @@ from engine.snakebit_state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-_ALONE: Final = tuple(frozenset((seat,)) if seat else frozenset() for seat in range(5))
 # The moves by the card's index.
 _LEADS: Final = tuple(tuple(Lead(card, suit) for suit in card.suits) for card in BASIC)
 _FOLLOWS: Final = tuple(Follow(card) for card in BASIC)
+_leads: Final = picker(_LEADS)
+_follows: Final = picker(_FOLLOWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
 
     def to_move(self, state: SnakebitState) -> frozenset[Seat]:
         """Return the one seat to move, or none when the match is over."""
-        return _ALONE[state.turn]
+        return ALONE[state.turn]
 
     def view(self, state: SnakebitState, seat: Seat | None) -> SnakebitView:
         """Return what the seat, or an onlooker, may know."""
@@ -159,7 +161,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             seat=seat,
             seats=state.seats,
             options=state.options,
-            to_move=_ALONE[state.turn],
+            to_move=ALONE[state.turn],
             hand_number=state.hand_number,
             scores=state.scores,
             hand=() if seat is None else _in_order(hands[seat - 1], trump),
@@ -190,7 +192,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     def is_legal(self, state: SnakebitState, seat: Seat, move: Move) -> bool:
         """Say whether the seat may make the move."""
         hand = state.hands[seat - 1]
-        if not playable(hand, state.named) >> move.card.index & 1:
+        if not playable(hand, state.named) & move.card.bit:
             return False
         if isinstance(move, Follow):
             return state.named is not None
@@ -240,6 +242,12 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             return say("You must follow %(suit)s.", suit=view.named)
         return say("You have no %(suit)s: any card may be played.", suit=view.named)
 
+    def all_moves(self) -> Iterator[Move]:
+        """Yield every number card with each suit to lead, and to follow."""
+        for card in NUMBERS:
+            yield from _LEADS[card.index]
+            yield _FOLLOWS[card.index]
+
     def format(self, move: Move) -> str:
         """Return the move as records have it: ``5SW suns`` to lead, ``5SW`` to follow."""
         match move:
@@ -282,11 +290,15 @@ def _listed(
     hand: int, named: Suit | None, barred: tuple[Suit, ...], trump: Suit
 ) -> tuple[Move, ...]:
     """Return the legal moves of whoever holds the hand."""
-    cards = _in_order(playable(hand, named), trump)
+    cards = playable(hand, named)
+    trumps = cards & SHOWS[trump]
     if named is not None:
-        return tuple([_FOLLOWS[card.index] for card in cards])
+        return _follows(cards ^ trumps) + _follows(trumps) if trumps else _follows(cards)
+    leads = chain.from_iterable(_leads(cards ^ trumps) + _leads(trumps))
+    if not barred:
+        return tuple(leads)
     suits = nameable(hand, barred)
-    return tuple([lead for card in cards for lead in _LEADS[card.index] if lead.suit in suits])
+    return tuple([lead for lead in leads if lead.suit in suits])
 
 
 def _follow_preview(view: SnakebitView, card: Card) -> Preview:

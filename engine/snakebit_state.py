@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import add
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from engine import deal
-from engine.decktet import BASIC, Card, Suit, mask
+from engine.decktet import ACES, BASIC, CROWNS, DECK, NUMBERS, Card, Suit, mask
 from engine.game import Event, Options, Scores, Seat, count, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ACES: Final = BASIC[:6]
-NUMBERS: Final = BASIC[6:30]
-CROWNS: Final = BASIC[30:]
 CYCLE: Final = 6  # hands, after which Aces and Crowns are shuffled afresh
 LOWEST: Final = -13  # whoever stands there or lower ends a match played to minus13
 
@@ -127,21 +124,28 @@ def nameable(hand: int, barred: tuple[Suit, ...]) -> tuple[Suit, ...]:
     """Return the suits that may be named by whoever holds the hand and leads."""
     if not barred:
         return _SUITS
-    free = tuple([suit for suit in _SUITS if suit not in barred])
-    return free if any(hand & SHOWS[suit] for suit in free) else _SUITS
+    free, shown = _free_of(barred)
+    return free if hand & shown else _SUITS
+
+
+@cache
+def _free_of(barred: tuple[Suit, ...]) -> tuple[tuple[Suit, ...], int]:
+    """Return the suits that are not barred, and the mask of the cards that show them."""
+    free = tuple(suit for suit in _SUITS if suit not in barred)
+    return free, mask(card for card in NUMBERS if set(card.suits) & set(free))
 
 
 def winner(leader: Seat, named: Suit, trick: Sequence[Card], trump: Suit, seats: int) -> Seat:
     """Return the seat that wins a trick, or would win it as it lies."""
-    suit = trump if any(trump in card.suits for card in trick) else named
+    played = mask(trick)
     # Two number cards of one rank share no suit, and the deck is sorted by rank.
-    heights = [card.index if suit in card.suits else -1 for card in trick]
-    return (leader - 1 + heights.index(max(heights))) % seats + 1
+    best = (played & SHOWS[trump] or played & SHOWS[named]).bit_length() - 1
+    return (leader - 1 + trick.index(DECK[best])) % seats + 1
 
 
 def bites(cards: Sequence[Card], cursed: Suit) -> int:
     """Return how many of the cards show the cursed suit."""
-    return sum([cursed in card.suits for card in cards])
+    return (mask(cards) & SHOWS[cursed]).bit_count()
 
 
 def is_end(options: Options, hand_number: int, scores: Scores) -> bool:
@@ -173,17 +177,18 @@ def step(state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     card = move.card
     match move:
-        case Lead(_, suit):
-            state.named = suit
-            events = [_told_lead(seat, card.index, suit)]
+        case Lead():
+            state.named = move.suit
+            events = [_told_lead(seat, card.index, move.suit)]
         case Follow():
             events = [_told_play(seat, card.index)]
-    state.hands[seat - 1] ^= 1 << card.index
+    state.hands[seat - 1] ^= card.bit
     state.trick += (card,)
     if state.barred:
         _free(state, card, events)
-    if len(state.trick) < state.seats:
-        state.turn = seat % state.seats + 1
+    seats = len(state.hands)
+    if len(state.trick) < seats:
+        state.turn = seat % seats + 1
     else:
         _end_trick(state, events)
     return tuple(events)
@@ -191,8 +196,10 @@ def step(state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
 
 def _free(state: SnakebitState, card: Card, events: list[Event]) -> None:
     """Let the suits be named that a played card shows."""
-    events += [_told_free(suit) for suit in state.barred if suit in card.suits]
-    state.barred = tuple([suit for suit in state.barred if suit not in card.suits])
+    freed = [suit for suit in state.barred if suit in card.suits]
+    if freed:
+        events += [_told_free(suit) for suit in freed]
+        state.barred = tuple([suit for suit in state.barred if suit not in freed])
 
 
 def _end_trick(state: SnakebitState, events: list[Event]) -> None:
@@ -240,6 +247,18 @@ def _told_trick(seat: Seat, bitten: int) -> Event:
     return Event("trick", phrase, seat=seat)
 
 
+@lru_cache(maxsize=1 << 12)
+def _told_score(seat: Seat, number: int, taken: int, bitten: int) -> Event:
+    phrase = say(
+        "%(seat)s ended hand %(number)s with %(tricks)s and %(cursed)s.",
+        seat=seat,
+        number=number,
+        tricks=count(taken, "%(n)s trick", "%(n)s tricks"),
+        cursed=count(bitten, "%(n)s cursed card", "%(n)s cursed cards"),
+    )
+    return Event("score", phrase, seat=seat, points=taken - bitten)
+
+
 def _score_hand(state: SnakebitState, events: list[Event]) -> None:
     counted = tally(state.tricks, state.crown.suits[0], state.seats)
     taken, bitten = zip(*counted, strict=True)
@@ -247,15 +266,7 @@ def _score_hand(state: SnakebitState, events: list[Event]) -> None:
     number = state.hand_number
     state.last_hand = HandResult(number, state.ace, state.crown, state.tricks, taken, bitten, gains)
     state.scores = tuple(map(add, state.scores, gains))
-    for seat, points in enumerate(gains, 1):
-        phrase = say(
-            "%(seat)s ended hand %(number)s with %(tricks)s and %(cursed)s.",
-            seat=seat,
-            number=number,
-            tricks=count(taken[seat - 1], "%(n)s trick", "%(n)s tricks"),
-            cursed=count(bitten[seat - 1], "%(n)s cursed card", "%(n)s cursed cards"),
-        )
-        events.append(Event("score", phrase, seat=seat, points=points))
+    events += [_told_score(seat, number, *pair) for seat, pair in enumerate(counted, 1)]
     if is_end(state.options, number, state.scores):
         state.turn = 0
     else:
@@ -270,10 +281,11 @@ def _deal_hand(state: SnakebitState, events: list[Event]) -> None:
         crowns = deal.shuffle(state.key, f"crowns/{cycle + 1}", CROWNS)
         state.piles = tuple(zip(aces, crowns, strict=True))
     state.ace, state.crown = state.piles[nth]
-    state.turn = state.leader = (state.hand_number - 1) % state.seats + 1
-    state.hands = [0] * state.seats
-    for nth, card in enumerate(deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)):
-        state.hands[(state.turn - 1 + nth) % state.seats] |= 1 << card.index
+    seats = state.seats
+    state.turn = state.leader = (state.hand_number - 1) % seats + 1
+    cards = deal.shuffle(state.key, f"hand/{state.hand_number}", NUMBERS)
+    for nth in range(seats):
+        state.hands[(state.turn - 1 + nth) % seats] = mask(cards[nth::seats])
     # One suit may be both: it is freed once then.
     state.barred = tuple(dict.fromkeys((state.ace.suits[0], state.crown.suits[0])))
     state.tricks = ()

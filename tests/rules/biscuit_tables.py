@@ -54,7 +54,6 @@ def biscuit(
         pile=list(cards(pile)[::-1]),
         face_down=next(card for card in full_deck(checked) if card not in used),
         lines=lines,
-        fits=lines.fits(),
         turn=turn,
         scores_before=(0,) * len(hands),
     )

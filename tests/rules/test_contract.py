@@ -315,3 +315,11 @@ def test_a_game_has_all_that_the_contract_needs(name):
     assert game.name == name
     assert name in CARDS_OF, f"{name} lacks its line in redeal.py"
     assert name in REDEALERS, f"{name} lacks its line in redeal.py"
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_no_two_moves_are_written_alike(name):
+    game = GAMES[name]
+    moves = list(game.all_moves())
+    assert list(game.notation.values()) == moves
+    assert all(game.format(move) == text for text, move in game.notation.items())

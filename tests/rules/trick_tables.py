@@ -3,7 +3,7 @@
 from rules.biscuit_tables import cards
 
 from engine import GAMES
-from engine.bisque_state import BisqueState
+from engine.bisque_state import BisqueState, Phase
 from engine.decktet import CARDS, mask
 from engine.game import following
 from engine.snakebit_state import ACES, CROWNS, SnakebitState
@@ -16,16 +16,21 @@ def bisque(
     *hands, aims="", turn=0, trick="", leader=1, pot="", hand_number=1, scores=(0, 0, 0), **options
 ):
     """A table of Bisque; without ``turn`` objectives are chosen, `-` stands for none yet."""
+    laid = cards(trick)
+    chosen = [CARDS.get(code) for code in (aims or "- - -").split()]
+    resting = Phase.AIM if None in chosen else Phase.OVER
+    playing = Phase.POT if len(laid) == 3 else Phase.PLAY
     return BisqueState(
         key=b"table",
         options=BISQUE.check_options(3, options),
         scores=scores,
         hand_number=hand_number,
         hands=[mask(cards(hand)) for hand in hands],
-        aims=[CARDS.get(code) for code in (aims or "- - -").split()],
+        aims=chosen,
+        phase=playing if turn else resting,
         turn=turn,
         leader=leader,
-        trick=cards(trick),
+        trick=laid,
         pot=cards(pot),
     )
 
