@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine import deal
 from engine.biscuit_table import (
@@ -19,13 +20,14 @@ from engine.biscuit_table import (
     gain,
     left_value,
 )
-from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of
+from engine.decktet import BASIC, COURTS, DECK, EXCUSE, PAWNS, Card, Rank, cards_of, mask
 from engine.game import Event, Options, Phrase, Scores, Seat, count, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HAND_SIZE = 6
+_ALL = mask(DECK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,32 @@ class HandResult:
     lines: Lines
 
 
+class Sign(Enum):
+    """What a seat did that tells of its hand: it lacked cards, drew one, or played one."""
+
+    LACKED = "lacked"
+    DREW = "drew"
+    PLAYED = "played"
+
+
+class Shown(NamedTuple):
+    """One thing that everybody could see of a hand; ``cards`` is a mask.
+
+    The seat held none of the cards, drew one of them, or played the card.
+    """
+
+    seat: Seat
+    sign: Sign
+    cards: int
+
+
 @dataclass(slots=True)
 class BiscuitState:
     """A match of Biscuit. Hands are masks over the deck, by seat; the pile's last is its top.
 
     ``turn`` is the seat to move, 0 when the match is over. ``drawn`` is the card that
     this seat drew and may play or keep. ``fits`` are the cards that the lines take.
+    ``shown`` is what all have seen of the running hand's cards, in order.
     """
 
     key: bytes
@@ -64,6 +86,7 @@ class BiscuitState:
     scores_before: Scores
     drawn: Card | None = None
     last_hand: HandResult | None = None
+    shown: tuple[Shown, ...] = ()
 
     @property
     def seats(self) -> int:
@@ -96,6 +119,7 @@ class BiscuitState:
             self.scores_before,
             self.drawn,
             self.last_hand,
+            self.shown,
         )
 
 
@@ -150,6 +174,7 @@ def _play(state: BiscuitState, seat: Seat, move: Play, events: list[Event]) -> N
     card = move.card
     gained = gain(state.lines, move, state.ranks)
     state.hands[seat - 1] ^= 1 << card.index
+    state.shown += (Shown(seat, Sign.PLAYED, 1 << card.index),)
     state.lines = state.lines.extended(move)
     state.fits = state.lines.fits()
     _add(state, seat, gained.points)
@@ -176,6 +201,7 @@ def _draw_for_eleven(
     drawing = drawers(seat, state.sizes(), len(state.pile), partners=state.partners)
     for other in drawing:
         drawn = _draw(state, other)
+        state.shown += (Shown(other, Sign.DREW, _ALL),)
         events.append(
             Event(
                 "draw",
@@ -210,6 +236,7 @@ def advance(state: BiscuitState, events: list[Event]) -> None:
 def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
     """Draw for a seat that cannot play; say whether the drawn card may be played."""
     seat = state.turn
+    state.shown += (Shown(seat, Sign.LACKED, state.fits),)
     if not state.pile:
         events.append(Event("pass", say("%(seat)s could not play.", seat=seat), seat=seat))
         return False
@@ -224,7 +251,9 @@ def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
             secret_cards=(card,),
         )
     )
-    if state.fits >> card.index & 1:
+    fits = state.fits >> card.index & 1
+    state.shown += (Shown(seat, Sign.DREW, state.fits if fits else _ALL & ~state.fits),)
+    if fits:
         state.drawn = card
         return True
     events.append(Event("pass", say("%(seat)s passed.", seat=seat), seat=seat))
@@ -285,6 +314,7 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
     state.fits = state.lines.fits()
     state.turn = opener
     state.scores_before = tuple(state.scores)
+    state.shown = ()
     phrase = say(
         "Hand %(number)s was dealt with %(card)s as the initial card.",
         number=state.hand_number,
@@ -296,7 +326,7 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
 
 def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:
     """Return the hand's deck, dealt again as long as the Excuse would lie face up."""
-    deck = _deck(state.options)
+    deck = deck_of(state.options)
     face_up = HAND_SIZE * state.seats + 1
     label = f"hand/{state.hand_number}"
     cards = deal.shuffle(state.key, label, deck)
@@ -309,7 +339,8 @@ def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:
     return cards
 
 
-def _deck(options: Options) -> tuple[Card, ...]:
+def deck_of(options: Options) -> tuple[Card, ...]:
+    """Return the cards that the options put into the deck."""
     deck = BASIC
     if options["pawns"]:
         deck += PAWNS
