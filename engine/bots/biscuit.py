@@ -27,7 +27,7 @@ _LEFT: Final = tuple(left_value((card,)) for card in DECK)
 class BiscuitSkill(Skill[BiscuitState, BiscuitView, Move]):
     """Most points now; of equals what leaves the fewest points in the hand."""
 
-    iterations = 120
+    iterations = 60
 
     def best(self, view: BiscuitView) -> Move:
         """Return the play that scores most now, of equals the one that leaves least."""

@@ -47,7 +47,7 @@ _Table: TypeAlias = BisqueState | BisqueView
 class BisqueSkill(Skill[BisqueState, BisqueView, Move]):
     """Aim at what others hold, win what helps, and let others pot the rest."""
 
-    iterations = 150
+    iterations = 120
 
     def best(self, view: BisqueView) -> Move:
         """Return the move that the rule of thumb likes best."""

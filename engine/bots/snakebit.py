@@ -41,7 +41,7 @@ _Table: TypeAlias = SnakebitState | SnakebitView
 class SnakebitSkill(Skill[SnakebitState, SnakebitView, Move]):
     """Win tricks that are clean, stay out of cursed ones, and leave cursed cards to others."""
 
-    iterations = 300
+    iterations = 200
 
     def best(self, view: SnakebitView) -> Move:
         """Return the move that promises most of the trick."""
