@@ -22,7 +22,7 @@ from engine.game import Scores, Seat
 DEALS: Final = 600  # of each game for each pair of bots
 SEATS: Final = 3
 MOST: Final = 50.0  # milliseconds of one core that a move of the strong bot may take
-ITERATIONS: Final = {"biscuit": 24, "bisque": 24, "snakebit": 32}  # what fits into that
+ITERATIONS: Final = {"biscuit": 28, "bisque": 24, "snakebit": 32}  # what fits into that
 EVEN: Final = 1 / SEATS
 OPTIONS: Final = {"biscuit": {}, "bisque": {"rounds": 1}, "snakebit": {}}
 
