@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from engine import biscuit_state
 from engine.biscuit_layout import table_layout
 from engine.biscuit_reading import meant, said
-from engine.biscuit_state import BiscuitState, HandResult
+from engine.biscuit_state import BiscuitState, HandResult, Shown
 from engine.biscuit_table import (
     KEEP,
     OUT_POINTS,
@@ -64,6 +64,8 @@ class BiscuitView(View):
 
     ``pile`` is the number of cards left in it. ``drawn`` is the card that this seat
     drew and may play or keep, else None. ``last_hand`` tells the hand that ended last.
+    ``shown`` is what all have seen of the running hand's cards, and ``scores_before`` are
+    the scores at its start.
     Once the match is over ``face_down`` and ``rest`` show the face-down card and the pile.
     """
 
@@ -71,6 +73,8 @@ class BiscuitView(View):
     pile: int
     drawn: Card | None
     last_hand: HandResult | None
+    shown: tuple[Shown, ...]
+    scores_before: Scores
     is_over: bool
     face_down: Card | None = None
     rest: tuple[Card, ...] = ()
@@ -146,6 +150,8 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             pile=len(state.pile),
             drawn=state.drawn if seat == state.turn else None,
             last_hand=state.last_hand,
+            shown=state.shown,
+            scores_before=state.scores_before,
             is_over=is_over,
             face_down=state.face_down if is_over else None,
             rest=tuple(state.pile[::-1]) if is_over else (),

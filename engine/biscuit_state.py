@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from operator import sub
+from typing import NamedTuple
 
 from engine import biscuit_told as told
 from engine import deal
@@ -19,10 +21,11 @@ from engine.biscuit_table import (
     gain,
     left_value,
 )
-from engine.decktet import BASIC, COURTS, EXCUSE, PAWNS, Card, Rank, cards_of, mask
+from engine.decktet import BASIC, COURTS, DECK, EXCUSE, PAWNS, Card, Rank, cards_of, mask
 from engine.game import Event, Options, Scores, Seat
 
 HAND_SIZE = 6
+_ALL = mask(DECK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,32 @@ class HandResult:
     lines: Lines
 
 
+class Sign(Enum):
+    """What a seat did that tells of its hand: it lacked cards, drew one, or played one."""
+
+    LACKED = "lacked"
+    DREW = "drew"
+    PLAYED = "played"
+
+
+class Shown(NamedTuple):
+    """One thing that everybody could see of a hand; ``cards`` is a mask.
+
+    The seat held none of the cards, drew one of them, or played the card.
+    """
+
+    seat: Seat
+    sign: Sign
+    cards: int
+
+
 @dataclass(slots=True)
 class BiscuitState:
     """A match of Biscuit. Hands are masks over the deck, by seat; the pile's last is its top.
 
     ``turn`` is the seat to move, 0 when the match is over. ``drawn`` is the card that
-    this seat drew and may play or keep.
+    this seat drew and may play or keep. ``shown`` is what all have seen of the running
+    hand's cards, in order.
     """
 
     key: bytes
@@ -60,6 +83,7 @@ class BiscuitState:
     scores_before: Scores
     drawn: Card | None = None
     last_hand: HandResult | None = None
+    shown: tuple[Shown, ...] = ()
 
     @property
     def seats(self) -> int:
@@ -91,6 +115,7 @@ class BiscuitState:
             self.scores_before,
             self.drawn,
             self.last_hand,
+            self.shown,
         )
 
 
@@ -135,6 +160,7 @@ def _play(state: BiscuitState, seat: Seat, move: Play, events: list[Event]) -> N
     card = move.card
     gained = gain(state.lines, move, state.ranks)
     state.hands[seat - 1] ^= card.bit
+    state.shown += (Shown(seat, Sign.PLAYED, card.bit),)
     state.lines = state.lines.extended(move)
     points = gained.points
     if points:
@@ -158,6 +184,7 @@ def _draw_for_eleven(
     events.append(told.eleven(seat, card.index, far.index))
     drawing = drawers(seat, state.sizes(), len(state.pile), partners=state.partners)
     events += [told.draw(other, _draw(state, other).index) for other in drawing]
+    state.shown += tuple([Shown(other, Sign.DREW, _ALL) for other in drawing])
 
 
 def _draw(state: BiscuitState, seat: Seat) -> Card:
@@ -180,13 +207,15 @@ def advance(state: BiscuitState, events: list[Event]) -> None:
 
 def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
     """Draw for a seat that cannot play; say whether the drawn card may be played."""
-    seat = state.turn
+    seat, fits = state.turn, state.lines.fits
+    state.shown += (Shown(seat, Sign.LACKED, fits),)
     if not state.pile:
         events.append(told.no_play(seat))
         return False
     card = _draw(state, seat)
     events.append(told.draw_instead(seat, card.index))
-    if state.lines.fits & card.bit:
+    state.shown += (Shown(seat, Sign.DREW, fits if fits & card.bit else _ALL & ~fits),)
+    if fits & card.bit:
         state.drawn = card
         return True
     events.append(told.passed(seat))
@@ -231,13 +260,14 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
     state.lines = Lines((initial,))
     state.turn = opener
     state.scores_before = tuple(state.scores)
+    state.shown = ()
     events.append(told.deal(state.hand_number, initial))
     advance(state, events)
 
 
 def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:
     """Return the hand's deck, dealt again as long as the Excuse would lie face up."""
-    deck = _deck(state.options)
+    deck = deck_of(state.options)
     face_up = HAND_SIZE * state.seats + 1
     label = f"hand/{state.hand_number}"
     cards = deal.shuffle(state.key, label, deck)
@@ -249,7 +279,8 @@ def _shuffled(state: BiscuitState, events: list[Event]) -> list[Card]:
     return cards
 
 
-def _deck(options: Options) -> tuple[Card, ...]:
+def deck_of(options: Options) -> tuple[Card, ...]:
+    """Return the cards that the options put into the deck."""
     deck = BASIC
     if options["pawns"]:
         deck += PAWNS

@@ -65,7 +65,8 @@ class SnakebitView(View):
     The ``ace`` gives trump and the ``crown`` the cursed suit; ``barred`` are those of the
     two that may not be named yet. ``named`` is the suit to follow, None before a lead.
     ``trick`` is the one on the table and ``tricks`` are those of the running hand.
-    ``last_hand`` tells the hand scored last.
+    ``last_hand`` tells the hand scored last. ``turned`` are the Aces and Crowns turned over
+    since they were shuffled, in pairs.
     """
 
     ace: Card
@@ -76,6 +77,7 @@ class SnakebitView(View):
     trick: tuple[Card, ...]
     tricks: tuple[Trick, ...]
     last_hand: HandResult | None
+    turned: tuple[tuple[Card, Card], ...]
 
     @property
     def is_over(self) -> bool:
@@ -175,6 +177,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
             trick=state.trick,
             tricks=state.tricks,
             last_hand=state.last_hand,
+            turned=state.piles[: (state.hand_number - 1) % CYCLE + 1],
         )
 
     def moves(self, view: SnakebitView) -> tuple[Move, ...]:

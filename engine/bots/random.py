@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from engine.bots.base import Bot
+from engine.game import N_
 
 if TYPE_CHECKING:
     from engine.game import Game, View
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 class Random(Bot):
     """Chooses with equal chance among all legal moves."""
+
+    title = N_("careless")
+    about = N_("makes any move that is allowed")
 
     def __init__(self, seed: str) -> None:
         """Start the bot's own chance; the same seed gives the same game."""

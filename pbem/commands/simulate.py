@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Print the records; the same arguments print the same records."""
     parser.add_argument("game", choices=GAMES, help="the game to play")
-    parser.add_argument("--seats", type=int, help="how many seats (default: the most)")
+    parser.add_argument(
+        "--seats", type=int, help="how many seats (default: one for each bot named, or the most)"
+    )
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="may be repeated"
     )
@@ -35,10 +37,13 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     )
     parsed = parser.parse_args(arguments)
     game = GAMES[parsed.game]
-    seats = max(game.seat_counts) if parsed.seats is None else parsed.seats
+    names = parsed.player.split(",")
+    seats = parsed.seats
+    if seats is None:
+        seats = len(names) if len(names) > 1 else max(game.seat_counts)
     try:
         options = game.check_options(seats, _options(game, parsed.option))
-        players = _players(parsed.player, seats)
+        players = _players(names, seats)
     except BadOption as error:
         print(f"pbem simulate: {error}", file=sys.stderr)
         return 2
@@ -71,10 +76,9 @@ def _value(option: Option, text: str) -> OptionValue:
     return text
 
 
-def _players(given: str, seats: int) -> list[type[Bot]]:
-    names = given.split(",")
+def _players(names: Sequence[str], seats: int) -> list[type[Bot]]:
     if len(names) == 1:
-        names *= seats
+        names = [*names] * seats
     if len(names) != seats:
         raise BadOption(f"--player names {len(names)} bots for {seats} seats")
     for name in names:

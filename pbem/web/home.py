@@ -160,7 +160,7 @@ def _new_page(game_name: str, problem: str) -> str:
         "web/new.html",
         game=game,
         lengths=_lengths(game),
-        bots=[name for name in BOTS if name != "random"],
+        bots={name: bot for name, bot in BOTS.items() if name != "random"},
         most=max(game.seat_counts),
         typed=request.form,
         problem=problem,

@@ -62,6 +62,15 @@ def test_options_and_players_are_taken(tmp_path: Path) -> None:
     verify(record)
 
 
+def test_as_many_sit_down_as_bots_are_named() -> None:
+    out = pbem("simulate", "bisque", "--option", "rounds=1", "--player", "strong,greedy,greedy")
+    assert len(loads(out.stdout).names) == 3
+    again = pbem("simulate", "bisque", "--option", "rounds=1", "--player", "strong,greedy,greedy")
+    assert out.stdout == again.stdout
+    two = pbem("simulate", "biscuit", "--player", "greedy,random")
+    assert len(loads(two.stdout).names) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -71,7 +80,7 @@ def test_options_and_players_are_taken(tmp_path: Path) -> None:
         (("biscuit", "--option", "target=many"), "option target: 'many' is not possible"),
         (("biscuit", "--option", "pawns"), "write it as NAME=VALUE"),
         (("biscuit", "--player", "hal"), "there is no bot 'hal'"),
-        (("biscuit", "--player", "greedy,random"), "names 2 bots for 4 seats"),
+        (("biscuit", "--seats", "4", "--player", "greedy,random"), "names 2 bots for 4 seats"),
     ],
 )
 def test_a_wrong_call_is_told_in_words(arguments: tuple[str, ...], words: str) -> None:

@@ -15,7 +15,8 @@ from cast import ADDRESSES, html_of, open_turns, player, text_of
 from sqlalchemy import select
 
 from engine import GAMES, deal
-from engine.bots import BOTS
+from engine.bots.base import Bot
+from engine.bots.random import Random
 from pbem import agreements, lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, plain
@@ -27,6 +28,17 @@ HEAVIEST = 60_000  # bytes of HTML, and of the table's picture
 LONGEST = 100  # characters of a line of text
 NAMES = [letter * lobby.MOST_NAME for letter in "MWOQ"]  # as long and as wide as they may be
 ADD_ONS = {"excuse": True, "pawns": True, "courts": True}
+
+
+class Hasty(Bot):
+    """Takes the most points at once, the first listed of several."""
+
+    def choose(self, game, view):
+        return max(game.moves(view), key=lambda move: game.preview(view, move).points or 0)
+
+
+# These games were found with players of these names; what bots of the engine do may change.
+PLAYERS: dict[str, type[Bot]] = {"random": Random, "greedy": Hasty}
 
 # What was the most: the game, its seats, options and bots, which of these games, and the ply.
 FOUND = {
@@ -158,7 +170,7 @@ def moves(name: str, match: Match, bot: str, ply: int) -> list[tuple[int, str, t
     game, seats = GAMES[match.game], len(match.seats)
     key = deal.deal_key(match.server_key, name, [""] * seats)
     state, _ = game.new_game(key, seats, match.options)
-    bots = [BOTS[bot](f"{name}/{seat}") for seat in range(1, seats + 1)]
+    bots = [PLAYERS[bot](f"{name}/{seat}") for seat in range(1, seats + 1)]
     found = []
     for _ in range(ply):
         seat = min(game.to_move(state))

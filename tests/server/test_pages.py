@@ -27,7 +27,7 @@ from sqlalchemy import func, select
 from engine import GAMES
 from engine.errors import IllegalMove
 from engine.record import loads, verify
-from pbem import examples, lobby, play
+from pbem import examples, lobby, play, worker
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.models import Letter, Match, Move, Player, Seat, Turn
@@ -291,6 +291,27 @@ def test_a_wrong_form_is_answered_in_words(client, app, now, wrong, said) -> Non
     assert page.status_code == 400
     assert said in words(page)
     assert db.session.scalar(select(func.count()).select_from(Match)) == 0
+
+
+def test_a_bots_strength_is_chosen_by_a_word(client, app, now) -> None:
+    sign_in(client, "ann", now)
+    page = client.get("/new/bisque").text
+    assert "a bot (easy)" in page
+    assert "a bot (strong)" in page
+    assert "strong – imagines the cards it cannot see" in page
+    assert "careless" not in page
+    data = {
+        "form_token": form_token(client, "/new/bisque"),
+        "place_2": "bot-strong",
+        "place_3": "bot-greedy",
+        "pace_hours": "72",
+    }
+    assert client.post("/new/bisque", data=data).status_code == 303
+    seats = db.session.scalars(select(Seat).order_by(Seat.place)).all()
+    assert [seat.bot for seat in seats] == [None, "strong", "greedy"]
+    worker.play_bots(now)
+    chosen = db.session.scalars(select(Move).order_by(Move.ply)).all()
+    assert sorted(move.seat for move in chosen) == [2, 3]
 
 
 def test_a_form_without_its_token_is_refused(client, app, now) -> None:
