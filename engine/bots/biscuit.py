@@ -96,8 +96,10 @@ def _dealt(view: BiscuitView, chance: random.Random) -> tuple[list[int], list[Ca
 
 def _unseen(view: BiscuitView) -> int:
     """Return the cards that lie in other hands, in the pile or face down."""
-    columns = [card for column in view.lines.columns for card in column.cards]
-    return mask(deck_of(view.options)) & ~mask((*view.hand, *view.lines.main, *columns))
+    # A cross card lies in the main line and in its column.
+    seen = {*view.hand, *view.lines.main}
+    seen.update(card for column in view.lines.columns for card in column.cards)
+    return mask(deck_of(view.options)) & ~mask(seen)
 
 
 def _could_hold(view: BiscuitView, seat: Seat) -> list[int]:

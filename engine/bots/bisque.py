@@ -71,6 +71,7 @@ class BisqueSkill(Skill[BisqueState, BisqueView, Move]):
             hand_number=view.hand_number,
             hands=hands,
             aims=aims,
+            phase=view.phase,
             turn=0 if view.phase is Phase.AIM else view.seat,
             leader=view.leader,
             trick=view.trick,
