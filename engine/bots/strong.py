@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.bots.base import Bot
+from engine.bots.greedy import Greedy
 from engine.bots.skills import SKILLS
 from engine.game import N_
 
@@ -37,6 +38,8 @@ class Strong(Bot):
 
     def choose(self, game: Game[Any, Any, Any], view: View) -> Any:
         """Return the move that does best; a single one without a thought."""
+        if game.name not in SKILLS:
+            return Greedy(self.seed).choose(game, view)
         moves = list(game.moves(view))
         totals = dict.fromkeys(moves, 0.0)
         left = self._iterations or SKILLS[game.name].iterations

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 def test_every_game_has_its_board_rules_tests_and_records(name) -> None:
     assert (ROOT / f"templates/games/{name}.txt").exists(), f"{name} lacks its board"
     assert (ROOT / f"tests/rules/test_{name}.py").exists(), f"{name} lacks its tests"
+    assert (ROOT / f"templates/games/{name}.examples.json").exists(), f"{name} lacks its examples"
     for language in LANGUAGES:
         page = ROOT / f"templates/games/{name}.{language}.md"
         assert page.exists(), f"{name} lacks its rules in {language}"
