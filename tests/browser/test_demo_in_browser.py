@@ -3,52 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from demo_process import demo
-from mail_server import free_port
+from demo_reader import open_unread
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = pytest.mark.browser
 
-ARRIVAL = 20_000  # milliseconds until a mail that must come is given up
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running demo."""
-    port = free_port()
-    with demo(tmp_path_factory.mktemp("demo"), port):
-        yield f"http://127.0.0.1:{port}"
-
-
-@pytest.fixture
-def page(browser: playwright.Browser, home: str) -> Iterator[playwright.Page]:
-    """A page that must stay without errors and without requests to other hosts.
-
-    It is closed before the demo stops, so that no picture is asked of a server that is gone.
-    """
-    context = browser.new_context(viewport={"width": 375, "height": 800})
-    found = context.new_page()
-    troubles: list[str] = []
-    found.on("console", lambda m: troubles.append(m.text) if is_trouble(m) else None)
-    found.on("pageerror", lambda error: troubles.append(str(error)))
-    found.on("request", lambda r: None if is_local(r.url) else troubles.append(r.url))
-    yield found
-    tabs = len(context.pages)
-    context.close()
-    assert troubles == []
-    assert tabs == 1
-
-
-def is_trouble(message: playwright.ConsoleMessage) -> bool:
-    # The mail's frame may run no script, and so refuses the driver's own.
-    return message.type == "error" and not message.text.startswith("Blocked script execution")
-
-
-def is_local(url: str) -> bool:
-    return url.startswith(("http://127.0.0.1:", "data:", "about:"))
+SAMPLES = 90_000  # milliseconds until all sample letters must be made
 
 
 def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, home: str) -> None:
@@ -80,12 +42,6 @@ def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, home: 
     history(page)
     as_you_saw_it(page, seat)
     reply(page)
-
-
-def open_unread(page: playwright.Page, subject: str) -> None:
-    """Open the newest such mail, once it has come; the mailbox renews itself until then."""
-    page.locator(".unread a", has_text=subject).first.click(timeout=ARRIVAL)
-    page.get_by_role("heading", name="Reply").wait_for()
 
 
 def history(page: playwright.Page) -> None:
@@ -178,7 +134,9 @@ def samples(page: playwright.Page, home: str) -> None:
     """Look at a sample letter: the pictures in its frame are for the host only, and arrive."""
     page.goto(f"{home}/host/letters")
     no_sideways_scrolling(page)
-    page.get_by_role("listitem").filter(has_text="your_turn").get_by_role("link").first.click()
+    # The samples are made at the first look, which takes a while on a busy machine.
+    samples_of = page.get_by_role("listitem").filter(has_text="your_turn")
+    samples_of.get_by_role("link").first.click(timeout=SAMPLES)
     page.get_by_role("heading", name="Its text part").wait_for()
     no_sideways_scrolling(page)
     picture = page.frame_locator("iframe.letter").locator("img").first

@@ -19,7 +19,7 @@ from flask import Flask, request
 from flask_migrate import upgrade
 from mail_server import free_port
 from sqlalchemy import select
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from pbem import agreements, create_app, lobby, play, post
 from pbem.config import Settings
@@ -27,7 +27,7 @@ from pbem.ext import db, tokens, writing
 from pbem.links import Links
 from pbem.lobby import Chair
 from pbem.mail import inbox
-from pbem.models import Letter, Match, Note
+from pbem.models import Letter, Match, Note, Player
 from pbem.samples import Sample
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
@@ -36,7 +36,9 @@ pytestmark = pytest.mark.browser
 # What is no page: files, and what programs ask for.
 NO_PAGES = {
     "static",
+    "account.download",
     "match.download",
+    "match.text",
     "you.feed",
     "letters.html",
     "letters.picture",
@@ -53,6 +55,13 @@ class OneSample:
         message.set_content("text\n")
         message.add_alternative("<html><p>html</p></html>", subtype="html")
         return {SAMPLE: Sample(SAMPLE, message, ())}
+
+
+class Quiet(WSGIRequestHandler):
+    """Answers, and logs no line for each picture."""
+
+    def log_request(self, *_given: object) -> None:
+        pass
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     app.extensions["pbem.samples"] = OneSample()
     seen: set[str] = set()
     app.before_request(lambda: seen.add(request.endpoint or ""))
-    server = make_server("127.0.0.1", port, app, threaded=True)
+    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=Quiet)
     with app.app_context():
         upgrade()
         anybody, own = pages(datetime.now(UTC))
@@ -130,6 +139,8 @@ def pages(now: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
     chairs = [Chair(address="eve@x.example"), Chair()]
     waiting = lobby.open_table(dan, "biscuit", chairs, {}, is_listed=True, now=now)
     ann = lobby.find_player(ADDRESSES["ann"])
+    with writing():
+        ann.has_page = True
     letter = db.session.scalars(select(Letter).where(Letter.player_id == ann.id)).first()
     anybody = (
         *("/", "/no/such/page", "/m/broken", "/rules/biscuit", "/rules/bisque", "/rules/snakebit"),
@@ -148,15 +159,30 @@ def pages(now: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
         *(links.seat(seat_of(match, name)) for name in ("ann", "bob")),
         links.stop(letter),
         links.you(dan),
-        links.sign_in(tokens().timed_link("sign-in", dan.id, dan.sign_ins)),
+        links.sign_in(tokens().timed_link("sign-in", mailed(dan, "sign_in", now=now))),
+        links.add_address(tokens().timed_link("address", mailed(dan, "add_address", now=now))),
+        f"/players/{ann.id}",
     )
     note = db.session.scalars(select(Note.id).order_by(Note.id.desc())).first()
     own = (
-        *("/", "/you", "/new/biscuit", "/new/bisque", "/new/snakebit"),
+        *("/", "/you", "/account", "/account/delete"),
+        *("/new/biscuit", "/new/bisque", "/new/snakebit"),
         *("/host", "/host/mail", f"/host/mail/{note}", "/host/letters"),
         f"/host/letters/{SAMPLE}",
     )
     return anybody, own
+
+
+def mailed(who: Player, kind: str, *, now: datetime) -> int:
+    """Return a letter with a link that is good for half an hour."""
+    with writing():
+        row = Letter(
+            kind=kind, tail="t", address=f"new-{who.address}", language="en", zone="UTC",
+            player_id=who.id, state="sent", created_at=now, wanted_at=now, due_at=now,
+            sent_at=now, about={"sign_ins": who.sign_ins, "player": who.id},
+        )  # fmt: skip
+        db.session.add(row)
+    return row.id
 
 
 def held_move(match: Match, *, now: datetime) -> str:
