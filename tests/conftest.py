@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cast import KnownDevice
+from jinja2 import FileSystemBytecodeCache
 from mail_server import Mailbox, free_port, running_mailbox
 from sqlalchemy import inspect, text
 
@@ -85,9 +86,20 @@ def parser() -> Iterator[Parser]:
     found.close()
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
+    """Templates as they were compiled, which takes a fifth of a test's time."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("compiled")))
+
+
 @pytest.fixture
 def app(
-    database_url: str, tmp_path: Path, mailbox: Mailbox, empty_sqlite: Path, parser: Parser
+    database_url: str,
+    tmp_path: Path,
+    mailbox: Mailbox,
+    empty_sqlite: Path,
+    parser: Parser,
+    compiled: FileSystemBytecodeCache,
 ) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
     from flask_migrate import upgrade
@@ -110,6 +122,7 @@ def app(
         )
     )
     found.test_client_class = KnownDevice
+    found.jinja_env.bytecode_cache = compiled
     found.extensions["pbem.parser"] = parser
     with found.app_context():
         # Migrations take longer than most tests, so a database is made once and then kept empty.
