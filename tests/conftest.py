@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flask import Flask
     from flask_sqlalchemy import SQLAlchemy
     from mail_host import MailHost
+    from sqlalchemy import Engine
 
     from pbem.mail.listener import Listener
     from pbem.mail.parser import Parser
@@ -68,12 +69,23 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def sqlite(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of the SQLite database of this test process."""
+    return f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'pbem.sqlite3'}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database, of each kind in turn."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
-    return request.getfixturevalue("postgres")
+    kind: str = request.param
+    return request.getfixturevalue("sqlite" if kind == "sqlite" else "postgres")
+
+
+@pytest.fixture(scope="session")
+def engines() -> dict[str, Engine]:
+    """The engines by URL: each keeps the statements that it has compiled."""
+    return {}
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +112,7 @@ def app(
     empty_sqlite: Path,
     parser: Parser,
     compiled: FileSystemBytecodeCache,
+    engines: dict[str, Engine],
 ) -> Iterator[Flask]:
     """The application on an empty database, inside its context."""
     from flask_migrate import upgrade
@@ -125,9 +138,10 @@ def app(
     found.jinja_env.bytecode_cache = compiled
     found.extensions["pbem.parser"] = parser
     with found.app_context():
+        db.engines[None] = engines.setdefault(database_url, db.engines[None])
         # Migrations take longer than most tests, so a database is made once and then kept empty.
         if database_url.startswith("sqlite"):
-            shutil.copyfile(empty_sqlite, database_url.removeprefix("sqlite:///"))
+            renew(Path(database_url.removeprefix("sqlite:///")), empty_sqlite)
         elif not inspect(db.engine).has_table("alembic_version"):
             upgrade()
         yield found
@@ -135,6 +149,13 @@ def app(
         if not database_url.startswith("sqlite"):
             empty(db)
         db.engine.dispose()
+
+
+def renew(file: Path, fresh: Path) -> None:
+    """Put a copy of a fresh SQLite database in the place of a used one."""
+    for name in (file.name, f"{file.name}-wal", f"{file.name}-shm"):
+        file.with_name(name).unlink(missing_ok=True)
+    shutil.copyfile(fresh, file)
 
 
 def empty(db: SQLAlchemy) -> None:

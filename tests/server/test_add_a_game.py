@@ -38,9 +38,9 @@ FILES = ROOT / "tests/example_game"
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: what is stored does not differ from game to game."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.fixture

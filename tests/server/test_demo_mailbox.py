@@ -26,9 +26,9 @@ from pbem.worker import play_bots
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """The demo runs on SQLite only."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from cast import ADDRESSES, html_of, open_turns, player, text_of
@@ -56,9 +55,9 @@ FOUND = {
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: what letters say does not depend on the database."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.mark.parametrize("found", FOUND)

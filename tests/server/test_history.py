@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -27,9 +26,9 @@ from pbem.words import card_title
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: a history is read alike from both."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.fixture

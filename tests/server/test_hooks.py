@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from replies import Asked, asked, notes
@@ -20,9 +19,9 @@ POSTMARK = f"/hooks/postmark/{SECRET}"
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """SQLite alone: what providers are told is the same for each database."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.fixture

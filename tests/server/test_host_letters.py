@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 from cast import (
@@ -45,9 +44,9 @@ class FakeShelf:
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: the page stores nothing by itself."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.fixture

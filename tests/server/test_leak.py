@@ -6,7 +6,6 @@ import random
 import re
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from cast import (
@@ -38,9 +37,9 @@ CODE = re.compile(r"(?<![0-9A-Z])(?:[A2-9C][MSWLYK]{1,2}|[PT][MSWLYK]{3}|EX)(?![
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: what letters say does not depend on the database."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 @pytest.mark.parametrize("name", list(GAMES))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from cast import ADDRESSES, player, positions, running_match
@@ -20,9 +19,9 @@ from pbem.table import load
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite: str) -> str:
     """One kind is enough: what letters say does not depend on the database."""
-    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
+    return sqlite
 
 
 def lines(letter: Letter, language: str, table) -> set[str]:
