@@ -77,11 +77,12 @@ def plays_at(spot: int) -> tuple[Play, ...]:
 class Place:
     """An open end: its direction, its column's cross card, and the card that ends it.
 
-    ``takes`` is the mask of the cards that may be played there, ``plays`` are the plays
-    of all cards there, by the card's index. A place is made once and never changes.
+    ``takes`` is the mask of the cards that may be played there. By the card's index,
+    ``plays`` are the plays of all cards there and ``legal`` those of the cards that it
+    takes, else None. A place is made once and never changes.
     """
 
-    __slots__ = ("column", "end", "neighbour", "plays", "takes")
+    __slots__ = ("column", "end", "legal", "neighbour", "plays", "takes")
 
     def __init__(self, spot: int, neighbour: Card) -> None:
         """Find what may be played there."""
@@ -90,6 +91,7 @@ class Place:
         self.column = self.plays[0].column
         self.neighbour = neighbour
         self.takes = BESIDE[neighbour.index]
+        self.legal = tuple(play if play.card.bit & self.takes else None for play in self.plays)
 
 
 @cache
@@ -146,10 +148,8 @@ class Lines:
 
     def plays(self, cards: Iterable[Card]) -> list[Play]:
         """Return the legal plays of these cards, card by card, the main line first."""
-        places = self.places.values()
-        return [
-            place.plays[card.index] for card in cards for place in places if place.takes & card.bit
-        ]
+        legal = [place.legal for place in self.places.values()]
+        return [play for card in cards for row in legal if (play := row[card.index])]
 
     def take(self, play: Play) -> bool:
         """Say whether the play is legal for whoever may play its card."""
@@ -322,18 +322,19 @@ def gain(lines: Lines, play: Play, ranks: Ranks) -> Gain:
     index, spot = play.card.index, play.spot
     row = lines.rows[spot >> 1]
     near, far = (row[-1].bit, row[0].bit) if spot & 1 else (row[0].bit, row[-1].bit)
+    follows = ranks.neighbours[index] & near
+    matched = ALIKE[index] & far
+    eleven = ranks.elevens[index] & far
     # Each physical card counts once, at its best value: the far end is no single match too.
-    others = lines.other_ends(play) & ~far if len(lines.rows) > 1 else 0
-    alike, follows, elevens = ALIKE[index], ranks.neighbours[index] & near, ranks.elevens[index]
-    if not (follows or alike & (far | others) or elevens & far):
+    single = lines.other_ends(play) & ALIKE[index] & ~far if len(lines.rows) > 1 else 0
+    if not (follows or matched or eleven or single):
         return NOTHING
-    matched = 1 if alike & far else 0
     return Gain(
         _straight(index, lines.inward(play), ranks.order) if follows else 0,
-        matched if spot < 2 else 0,
-        0 if spot < 2 else matched,
-        (alike & others).bit_count(),
-        lines.inward(play)[-1] if elevens & far else None,
+        1 if matched and spot < 2 else 0,
+        1 if matched and spot >= 2 else 0,
+        single.bit_count(),
+        lines.inward(play)[-1] if eleven else None,
     )
 
 
@@ -349,16 +350,21 @@ def _straight(index: int, line: tuple[Card, ...], order: tuple[int, ...]) -> int
     return length
 
 
-def drawers(seat: int, sizes: Sequence[int], pile: int, *, partners: bool) -> list[int]:
+def drawers(seat: int, sizes: Sequence[int], pile: int, *, partners: bool) -> Sequence[int]:
     """Return the seats that draw a card for this seat's eleven, clockwise from its left."""
     seats = len(sizes)
-    opponents = [(seat - 1 + step) % seats + 1 for step in range(1, seats)]
-    if partners:
-        opponents = opponents[::2]
-    elif seats == 4:
-        fewest = min(sizes[other - 1] for other in opponents)
+    opponents = _opponents(seat, seats, partners)
+    if seats == 4 and not partners:
+        fewest = min([sizes[other - 1] for other in opponents])
         opponents = [other for other in opponents if sizes[other - 1] == fewest]
     return opponents[:pile]
+
+
+@cache
+def _opponents(seat: int, seats: int, partners: bool) -> Sequence[int]:  # noqa: FBT001 - a key
+    """Return the seats that do not play with this one, clockwise from its left."""
+    others = [(seat - 1 + step) % seats + 1 for step in range(1, seats)]
+    return others[::2] if partners else others
 
 
 def left_value(cards: Sequence[Card]) -> int:
