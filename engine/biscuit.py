@@ -173,7 +173,8 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
         if isinstance(move, Keep):
             return state.drawn is not None
         choice = state.hands[seat - 1] if state.drawn is None else state.drawn.bit
-        return choice & move.card.bit != 0 and state.lines.take(move)
+        place = state.lines.places.get(move.spot)
+        return place is not None and choice & place.takes & move.card.bit != 0
 
     def step(self, state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""

@@ -151,11 +151,6 @@ class Lines:
         legal = [place.legal for place in self.places.values()]
         return [play for card in cards for row in legal if (play := row[card.index])]
 
-    def take(self, play: Play) -> bool:
-        """Say whether the play is legal for whoever may play its card."""
-        place = self.places.get(play.spot)
-        return place is not None and place.takes & play.card.bit != 0
-
     def column(self, cross: Card) -> Column:
         """Return the column of the cross card; raises LookupError where there is none."""
         return _column(cross, self.rows[1 + cross.index])
