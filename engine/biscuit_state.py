@@ -63,10 +63,11 @@ class Shown(NamedTuple):
     cards: int
 
 
-# By the seat and the card's index; there is no seat 0.
+# What is shown most often, by the seat (there is no seat 0) and the card's index.
 _PLAYED: Final = tuple(
     tuple(Shown(seat, Sign.PLAYED, card.bit) for card in DECK) for seat in range(MOST_SEATS + 1)
 )
+_DREW: Final = tuple(Shown(seat, Sign.DREW, _ALL) for seat in range(MOST_SEATS + 1))
 
 
 @dataclass(slots=True)
@@ -189,9 +190,9 @@ def _draw_for_eleven(
     state: BiscuitState, seat: Seat, card: Card, far: Card, events: list[Event]
 ) -> None:
     events.append(told.eleven(seat, card.index, far.index))
-    drawing = drawers(seat, state.sizes(), len(state.pile), partners=state.partners)
-    events += [told.draw(other, _draw(state, other).index) for other in drawing]
-    state.shown += tuple([Shown(other, Sign.DREW, _ALL) for other in drawing])
+    for other in drawers(seat, state.sizes(), len(state.pile), partners=state.partners):
+        events.append(told.draw(other, _draw(state, other).index))
+        state.shown += (_DREW[other],)
 
 
 def _draw(state: BiscuitState, seat: Seat) -> Card:
@@ -269,7 +270,7 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
     state.turn = opener
     state.scores_before = tuple(state.scores)
     state.shown = ()
-    events.append(told.deal(state.hand_number, initial))
+    events.append(told.deal(state.hand_number, initial.index))
     advance(state, events)
 
 

@@ -133,9 +133,11 @@ def redeal() -> Event:
     return Event("redeal", say("The Excuse was turned up, so the cards were dealt again."))
 
 
-def deal(number: int, initial: Card) -> Event:
-    """Tell that a hand was dealt, and with which initial card."""
+@lru_cache(maxsize=1 << 10)
+def deal(number: int, initial: int) -> Event:
+    """Tell that a hand was dealt, and with which initial card, by its index."""
+    card = DECK[initial]
     phrase = say(
-        "Hand %(number)s was dealt with %(card)s as the initial card.", number=number, card=initial
+        "Hand %(number)s was dealt with %(card)s as the initial card.", number=number, card=card
     )
-    return Event("deal", phrase, cards=(initial,))
+    return Event("deal", phrase, cards=(card,))
