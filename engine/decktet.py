@@ -187,8 +187,11 @@ CARDS: Final = {card.code: card for card in DECK}
 
 
 def mask(cards: Iterable[Card]) -> int:
-    """Return the cards, all of them different, as a bit mask over the deck."""
-    return sum([card.bit for card in cards])
+    """Return the cards as a bit mask over the deck."""
+    bits = 0
+    for card in cards:
+        bits |= card.bit
+    return bits
 
 
 class _Dozen(dict[int, tuple[Item, ...]]):
