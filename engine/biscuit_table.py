@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache, reduce
-from operator import or_
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from engine.decktet import DECK, EXCUSE, Card, Rank, mask
@@ -175,10 +174,7 @@ class Lines:
             self.start += 1 - spot
             if card.rank is rows[0][self.start].rank:
                 self._open(card, spot)
-        fits = 0
-        for place in self.places.values():
-            fits |= place.takes
-        self.fits = fits
+        self.fits = _fits(self.places)
 
     def _open(self, cross: Card, spot: int) -> None:
         """Open the column of a new cross card, the first or the last of all."""
@@ -206,7 +202,7 @@ def laid(main: tuple[Card, ...], start: int = 0, columns: Iterable[Column] = ())
     """Return the lines with these cards."""
     rows = {0: main, **{1 + column.cross.index: column.cards for column in columns}}
     places = _places(rows)
-    return Lines(rows, start, places, reduce(or_, [place.takes for place in places.values()]))
+    return Lines(rows, start, places, _fits(places))
 
 
 def _places(rows: Mapping[int, tuple[Card, ...]]) -> dict[int, Place]:
@@ -215,6 +211,13 @@ def _places(rows: Mapping[int, tuple[Card, ...]]) -> dict[int, Place]:
         places[2 * line] = _place(2 * line, row[0].index)
         places[2 * line + 1] = _place(2 * line + 1, row[-1].index)
     return places
+
+
+def _fits(places: Mapping[int, Place]) -> int:
+    fits = 0
+    for place in places.values():
+        fits |= place.takes
+    return fits
 
 
 def _column(cross: Card, row: tuple[Card, ...]) -> Column:
