@@ -89,8 +89,8 @@ class Place:
         self.end = self.plays[0].end
         self.column = self.plays[0].column
         self.neighbour = neighbour
-        self.takes = BESIDE[neighbour.index]
-        self.legal = tuple(play if play.card.bit & self.takes else None for play in self.plays)
+        self.takes = takes = BESIDE[neighbour.index]
+        self.legal = tuple([play if play.card.bit & takes else None for play in self.plays])
 
 
 @cache
