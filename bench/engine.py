@@ -73,12 +73,13 @@ def _played(name: str, least: float, chance: random.Random) -> Bar:
 
 def play(game: Game[Any, Any, Any], chance: random.Random) -> None:
     """Make that many moves in matches of the game; the last match is left off."""
-    state = _dealt(game, chance)
+    options = game.check_options(SEATS, {})
+    state = _dealt(game, options, chance)
     for _ in range(MOVES):
         asked = game.to_move(state)
         if not asked:
             assert game.outcome(state)
-            state = _dealt(game, chance)
+            state = _dealt(game, options, chance)
             asked = game.to_move(state)
         seat = min(asked)
         move = chance.choice(game.legal_moves(state, seat))
@@ -87,8 +88,8 @@ def play(game: Game[Any, Any, Any], chance: random.Random) -> None:
         assert events
 
 
-def _dealt(game: Game[Any, Any, Any], chance: random.Random) -> Any:
-    state, _ = game.new_game(chance.randbytes(32), SEATS, game.check_options(SEATS, {}))
+def _dealt(game: Game[Any, Any, Any], options: Options, chance: random.Random) -> Any:
+    state, _ = game.new_game(chance.randbytes(32), SEATS, options)
     return state
 
 

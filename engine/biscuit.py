@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from engine import biscuit_state
@@ -14,7 +13,6 @@ from engine.biscuit_table import (
     KEEP,
     OUT_POINTS,
     RANKS,
-    End,
     Keep,
     Lines,
     Move,
@@ -25,7 +23,7 @@ from engine.biscuit_table import (
     plays_at,
 )
 from engine.biscuit_told import place_phrase
-from engine.decktet import CROWNS, DECK, EXCUSE, Card, cards_of, mask
+from engine.decktet import BASIC, CROWNS, DECK, EXCUSE, Card, cards_of, mask
 from engine.errors import BadOption
 from engine.game import (
     ALONE,
@@ -56,6 +54,7 @@ MOST_TARGET: Final = 1000  # points
 OFF: Final = False
 # Pawns and Courts, where they are in the deck, come before these.
 _LAST: Final = mask((*CROWNS, EXCUSE))
+_BASIC: Final = mask(BASIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +145,7 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             hand=() if seat is None else _in_order(state.hands[seat - 1]),
             hand_sizes=state.sizes(),
             revealed=tuple(_in_order(hand) for hand in state.hands) if is_over else (),
-            lines=state.lines,
+            lines=state.lines.copy(),
             pile=len(state.pile),
             drawn=state.drawn if seat == state.turn else None,
             last_hand=state.last_hand,
@@ -173,8 +172,9 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
         """Say whether the seat may make the move."""
         if isinstance(move, Keep):
             return state.drawn is not None
-        choice = _choice(state.hands[seat - 1], state.drawn)
-        return bool(choice & move.card.bit) and state.lines.take(move)
+        choice = state.hands[seat - 1] if state.drawn is None else state.drawn.bit
+        place = state.lines.places.get(move.spot)
+        return place is not None and choice & place.takes & move.card.bit != 0
 
     def step(self, state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
@@ -228,10 +228,10 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
 
     def all_moves(self) -> Iterator[Move]:
         """Yield every play at the main line and at columns of every card, and keep."""
-        for end in (End.LEFT, End.RIGHT):
-            yield from plays_at(end, None)
-        for end, column in product((End.UP, End.DOWN), DECK):
-            yield from plays_at(end, column)
+        # The ends of the main line, then those above all cross cards, then those below.
+        spots = range(2 + 2 * len(DECK))
+        for spot in (0, 1, *spots[2::2], *spots[3::2]):
+            yield from plays_at(spot)
         yield KEEP
 
     def format(self, move: Move) -> str:
@@ -270,19 +270,17 @@ def _ranks(options: Options) -> Ranks:
 
 def _in_order(hand: int) -> tuple[Card, ...]:
     """Return the cards of a hand by rank, as ranks follow in this deck."""
+    if hand <= _BASIC:
+        return cards_of(hand)
     last = hand & _LAST
-    return cards_of(hand ^ last) + cards_of(last) if last else cards_of(hand)
-
-
-def _choice(hand: int, drawn: Card | None) -> int:
-    """Return the mask of the cards that may be played by whoever holds the hand."""
-    return hand if drawn is None else drawn.bit
+    return cards_of(hand ^ last) + cards_of(last)
 
 
 def _listed(lines: Lines, hand: int, drawn: Card | None) -> tuple[Move, ...]:
     """Return the legal moves of whoever holds the hand and may have drawn a card."""
-    plays = lines.plays(_in_order(_choice(hand, drawn) & lines.fits))
-    return tuple(plays) if drawn is None else (*plays, KEEP)
+    if drawn is not None:
+        return (*lines.plays((drawn,)), KEEP)
+    return tuple(lines.plays(_in_order(hand & lines.fits)))
 
 
 def _eleven_effects(drawing: Sequence[Seat]) -> tuple[Phrase, ...]:

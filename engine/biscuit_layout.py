@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.biscuit_table import Column, End, Lines, Place, Play
+from engine.biscuit_table import End, Lines, Place, Play
 from engine.game import Layout, Placed, Slot
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def table_layout(
         return Layout(tuple(placed))
     wanted = set() if chosen is not None else {(play.end, play.column) for play in plays}
     open_places = [
-        place for place in after.places if not wanted or (place.end, place.column) in wanted
+        place
+        for place in after.places.values()
+        if not wanted or (place.end, place.column) in wanted
     ]
     return Layout(tuple(placed), tuple(_slot(after, place) for place in open_places))
 
@@ -60,9 +62,9 @@ def _positions(lines: Lines) -> Iterator[tuple[int, int, Card]]:
 def _slot(lines: Lines, place: Place) -> Slot:
     if place.end is End.LEFT:
         return Slot(-lines.start - 1, 0, "left")
-    if place.end is End.RIGHT:
+    if place.column is None:
         return Slot(len(lines.main) - lines.start, 0, "right")
-    column: Column = lines.column(place.column)
+    column = lines.column(place.column)
     x = lines.main.index(column.cross) - lines.start
     if place.end is End.UP:
         return Slot(x, -len(column.above) - 1, "up")

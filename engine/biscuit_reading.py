@@ -111,7 +111,7 @@ def _refusal(view: BiscuitView, cards: list[CardWords], end: End | None) -> Ille
         return IllegalMove(
             N_("you may only play the card you drew, %(card)s, or keep it"), card=view.drawn.code
         )
-    places = [place for place in view.lines.places if end in (None, place.end)]
+    places = [place for place in view.lines.places.values() if end in (None, place.end)]
     if not places:
         return IllegalMove(N_("there is no column yet: only the ends of the main line are open"))
     if len(cards) == 2:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from operator import sub
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine import biscuit_told as told
 from engine import deal
 from engine.biscuit_table import (
+    NOTHING,
     OUT_POINTS,
     RANKS,
     Keep,
@@ -19,10 +20,11 @@ from engine.biscuit_table import (
     Ranks,
     drawers,
     gain,
+    laid,
     left_value,
 )
 from engine.decktet import BASIC, COURTS, DECK, EXCUSE, PAWNS, Card, Rank, cards_of, mask
-from engine.game import Event, Options, Scores, Seat
+from engine.game import MOST_SEATS, Event, Options, Scores, Seat
 
 HAND_SIZE = 6
 _ALL = mask(DECK)
@@ -59,6 +61,13 @@ class Shown(NamedTuple):
     seat: Seat
     sign: Sign
     cards: int
+
+
+# What is shown most often, by the seat (there is no seat 0) and the card's index.
+_PLAYED: Final = tuple(
+    tuple(Shown(seat, Sign.PLAYED, card.bit) for card in DECK) for seat in range(MOST_SEATS + 1)
+)
+_DREW: Final = tuple(Shown(seat, Sign.DREW, _ALL) for seat in range(MOST_SEATS + 1))
 
 
 @dataclass(slots=True)
@@ -110,7 +119,7 @@ class BiscuitState:
             self.hands[:],
             self.pile[:],
             self.face_down,
-            self.lines,
+            self.lines.copy(),
             self.turn,
             self.scores_before,
             self.drawn,
@@ -130,7 +139,7 @@ def new_state(key: bytes, seats: int, options: Options) -> tuple[BiscuitState, t
         hands=[0] * seats,
         pile=[],
         face_down=EXCUSE,
-        lines=Lines((EXCUSE,)),
+        lines=laid((EXCUSE,)),
         turn=0,
         scores_before=(0,) * seats,
     )
@@ -142,11 +151,10 @@ def new_state(key: bytes, seats: int, options: Options) -> tuple[BiscuitState, t
 def step(state: BiscuitState, seat: Seat, move: Move) -> tuple[Event, ...]:
     """Make a legal move and all that follows by rule."""
     events: list[Event] = []
-    match move:
-        case Play():
-            _play(state, seat, move, events)
-        case Keep():
-            events.append(told.keep(seat))
+    if isinstance(move, Keep):
+        events.append(told.keep(seat))
+    else:
+        _play(state, seat, move, events)
     state.drawn = None
     if state.hands[seat - 1]:
         state.turn = seat % len(state.hands) + 1
@@ -160,13 +168,13 @@ def _play(state: BiscuitState, seat: Seat, move: Play, events: list[Event]) -> N
     card = move.card
     gained = gain(state.lines, move, state.ranks)
     state.hands[seat - 1] ^= card.bit
-    state.shown += (Shown(seat, Sign.PLAYED, card.bit),)
-    state.lines = state.lines.extended(move)
-    points = gained.points
-    if points:
+    state.shown += (_PLAYED[seat][card.index],)
+    state.lines.grow(move)
+    points = 0
+    if gained is not NOTHING:
+        points = gained.points
         _add(state, seat, points)
-    column = None if move.column is None else move.column.index
-    events.append(told.play(seat, card.index, move.end, column, points))
+    events.append(told.play(seat, card.index, move.spot, points))
     if gained.eleven is not None:
         _draw_for_eleven(state, seat, card, gained.eleven, events)
 
@@ -182,9 +190,9 @@ def _draw_for_eleven(
     state: BiscuitState, seat: Seat, card: Card, far: Card, events: list[Event]
 ) -> None:
     events.append(told.eleven(seat, card.index, far.index))
-    drawing = drawers(seat, state.sizes(), len(state.pile), partners=state.partners)
-    events += [told.draw(other, _draw(state, other).index) for other in drawing]
-    state.shown += tuple([Shown(other, Sign.DREW, _ALL) for other in drawing])
+    for other in drawers(seat, state.sizes(), len(state.pile), partners=state.partners):
+        events.append(told.draw(other, _draw(state, other).index))
+        state.shown += (_DREW[other],)
 
 
 def _draw(state: BiscuitState, seat: Seat) -> Card:
@@ -195,14 +203,15 @@ def _draw(state: BiscuitState, seat: Seat) -> Card:
 
 def advance(state: BiscuitState, events: list[Event]) -> None:
     """Go on to the next seat that has a choice, with the draws and passes before it."""
-    while True:
-        if not state.pile and not any(hand & state.lines.fits for hand in state.hands):
+    hands, fits = state.hands, state.lines.fits
+    while not hands[state.turn - 1] & fits:
+        if not state.pile and not any(hand & fits for hand in hands):
             events.append(told.stale())
             _end_hand(state, "stale", events)
             return
-        if state.hands[state.turn - 1] & state.lines.fits or _draws_a_choice(state, events):
+        if _draws_a_choice(state, events):
             return
-        state.turn = state.turn % state.seats + 1
+        state.turn = state.turn % len(hands) + 1
 
 
 def _draws_a_choice(state: BiscuitState, events: list[Event]) -> bool:
@@ -257,11 +266,11 @@ def _deal_hand(state: BiscuitState, events: list[Event]) -> None:
         state.hands[(opener - 1 + nth) % seats] = mask(cards[nth:dealt:seats])
     state.face_down, initial = cards[dealt : dealt + 2]
     state.pile = cards[: dealt + 1 : -1]
-    state.lines = Lines((initial,))
+    state.lines = laid((initial,))
     state.turn = opener
     state.scores_before = tuple(state.scores)
     state.shown = ()
-    events.append(told.deal(state.hand_number, initial))
+    events.append(told.deal(state.hand_number, initial.index))
     advance(state, events)
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 def place_phrase(move: Play) -> Phrase:
     """Return where a card is played, in words."""
+    return _place(move.spot)
+
+
+@cache
+def _place(spot: int) -> Phrase:
+    move = plays_at(spot)[0]
     if move.column is None:
         return say("on the left") if move.end is End.LEFT else say("on the right")
     if move.end is End.UP:
@@ -29,9 +35,9 @@ def place_phrase(move: Play) -> Phrase:
 
 # These would be many in the end: those of late are kept.
 @lru_cache(maxsize=1 << 14)
-def play(seat: Seat, card: int, end: End, column: int | None, points: int) -> Event:
-    """Tell that a card was played, and what it scored."""
-    move = plays_at(end, None if column is None else DECK[column])[card]
+def play(seat: Seat, card: int, spot: int, points: int) -> Event:
+    """Tell that a card was played at the end of that number, and what it scored."""
+    move = plays_at(spot)[card]
     place = place_phrase(move)
     phrase = say("%(seat)s played %(card)s %(place)s.", seat=seat, card=move.card, place=place)
     return Event("play", phrase, seat, (move.card,), points)
@@ -127,9 +133,11 @@ def redeal() -> Event:
     return Event("redeal", say("The Excuse was turned up, so the cards were dealt again."))
 
 
-def deal(number: int, initial: Card) -> Event:
-    """Tell that a hand was dealt, and with which initial card."""
+@lru_cache(maxsize=1 << 10)
+def deal(number: int, initial: int) -> Event:
+    """Tell that a hand was dealt, and with which initial card, by its index."""
+    card = DECK[initial]
     phrase = say(
-        "Hand %(number)s was dealt with %(card)s as the initial card.", number=number, card=initial
+        "Hand %(number)s was dealt with %(card)s as the initial card.", number=number, card=card
     )
-    return Event("deal", phrase, cards=(initial,))
+    return Event("deal", phrase, cards=(card,))

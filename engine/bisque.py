@@ -193,7 +193,7 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def is_legal(self, state: BisqueState, seat: Seat, move: Move) -> bool:
         """Say whether the seat may make the move."""
         is_asked = isinstance(move, _KINDS[state.phase])
-        return is_asked and bool(allowed(state, seat) & move.card.bit)
+        return is_asked and allowed(state, seat) & move.card.bit != 0
 
     def step(self, state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""

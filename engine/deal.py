@@ -47,12 +47,7 @@ def deal_key(server_key: bytes, game_id: str, phrases: Sequence[str]) -> bytes:
 
 def shuffle(key: bytes, label: str, items: Sequence[Item]) -> list[Item]:
     """Return the items in the order that the key and the label give; item 0 is the top."""
-    shuffled = list(items)
-    words = _stream(key, label)
-    for last in range(len(shuffled) - 1, 0, -1):
-        other = _below(last + 1, words)
-        shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
-    return shuffled
+    return _swapped(items, _stream(key, label))
 
 
 def draw_seats(server_key: bytes, game_id: str, phrases: Sequence[str]) -> list[int]:
@@ -73,10 +68,14 @@ def _stream(key: bytes, label: str) -> Iterator[int]:
         yield from unpack(">4Q", whole.digest())
 
 
-def _below(limit: int, words: Iterator[int]) -> int:
-    # Words at the very top would favour small results; the method skips them.
-    fair = _WORD - _WORD % limit
-    for word in words:
-        if word < fair:
-            return word % limit
-    raise AssertionError("the stream never ends")
+def _swapped(items: Sequence[Item], words: Iterator[int]) -> list[Item]:
+    """Return the items after the swaps that the words tell, from the last item down."""
+    swapped = list(items)
+    for size in range(len(swapped), 1, -1):
+        word = next(words)
+        # Words at the very top would favour small results; the method skips them.
+        while word >= _WORD - _WORD % size:
+            word = next(words)
+        last, other = size - 1, word % size
+        swapped[last], swapped[other] = swapped[other], swapped[last]
+    return swapped

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from engine.errors import BadDeck
@@ -188,25 +187,35 @@ CARDS: Final = {card.code: card for card in DECK}
 
 
 def mask(cards: Iterable[Card]) -> int:
-    """Return the cards, all of them different, as a bit mask over the deck."""
-    return sum([card.bit for card in cards])
+    """Return the cards as a bit mask over the deck."""
+    bits = 0
+    for card in cards:
+        bits |= card.bit
+    return bits
+
+
+class _Dozen(dict[int, tuple[Item, ...]]):
+    """What a mask picks from twelve items; each answer is found once, when it is asked for."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        super().__init__()
+        self._items = items
+
+    def __missing__(self, bits: int) -> tuple[Item, ...]:
+        found = tuple(item for nth, item in enumerate(self._items) if bits >> nth & 1)
+        self[bits] = found
+        return found
 
 
 def picker(items: Sequence[Item]) -> Callable[[int], tuple[Item, ...]]:
     """Return a function that picks, by a mask, from items that go by the card's index."""
-
     # Masks become cards and moves at every turn: each dozen of the deck is looked up whole.
-    @cache
-    def dozen(start: int, bits: int) -> tuple[Item, ...]:
-        return tuple(items[start + nth] for nth in range(12) if bits >> nth & 1)
+    low, middle, high, rest = (_Dozen(items[start : start + 12]) for start in (0, 12, 24, 36))
 
     def picked(bits: int) -> tuple[Item, ...]:
-        found = (
-            dozen(0, bits & 0xFFF) + dozen(12, bits >> 12 & 0xFFF) + dozen(24, bits >> 24 & 0xFFF)
-        )
+        found = low[bits & 0xFFF] + middle[bits >> 12 & 0xFFF] + high[bits >> 24 & 0xFFF]
         # Few decks have more than the 36 basic cards.
-        rest = bits >> 36
-        return found + dozen(36, rest) if rest else found
+        return found + rest[bits >> 36] if bits >> 36 else found
 
     return picked
 

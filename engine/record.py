@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from engine import GAMES, deal
 from engine.errors import BadOption, BadRecord
@@ -30,8 +30,7 @@ class Decision:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Ply:
+class Ply(NamedTuple):
     """One replayed decision: who, what, what happened and the scores after it."""
 
     number: int

@@ -296,7 +296,8 @@ def _listed(
     cards = playable(hand, named)
     trumps = cards & SHOWS[trump]
     if named is not None:
-        return _follows(cards ^ trumps) + _follows(trumps) if trumps else _follows(cards)
+        is_mixed = trumps not in (0, cards)
+        return _follows(cards ^ trumps) + _follows(trumps) if is_mixed else _follows(cards)
     leads = chain.from_iterable(_leads(cards ^ trumps) + _leads(trumps))
     if not barred:
         return tuple(leads)

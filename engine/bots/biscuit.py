@@ -53,7 +53,7 @@ class BiscuitSkill(Skill[BiscuitState, BiscuitView, Move]):
             hands=hands,
             pile=pile,
             face_down=face_down,
-            lines=view.lines,
+            lines=view.lines.copy(),
             turn=view.seat,
             scores_before=view.scores_before,
             drawn=view.drawn,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from engine.biscuit import Biscuit
 from engine.biscuit_state import BiscuitState
-from engine.biscuit_table import RANKS, Column, Lines
+from engine.biscuit_table import RANKS, Column, laid
 from engine.decktet import BASIC, CARDS, COURTS, EXCUSE, PAWNS, Card, mask
 
 GAME = Biscuit()
@@ -40,7 +40,7 @@ def biscuit(
     grown = tuple(
         Column(card, *(cards(side) for side in given.get(card.code, ("", "")))) for card in crosses
     )
-    lines = Lines(row, start, grown)
+    lines = laid(row, start, grown)
     checked = GAME.check_options(len(hands), options)
     used = {*row, *cards(" ".join(hands)), *cards(pile)}
     used |= {card for column in grown for card in column.cards}

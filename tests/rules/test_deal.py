@@ -53,8 +53,8 @@ def test_a_shuffle_swaps_downwards_as_published(key, size):
 
 def test_a_word_at_the_very_top_is_skipped():
     top = (1 << 64) - 1
-    assert deal._below(10, iter([top, 23])) == 3
-    assert deal._below(2, iter([top])) == 1
+    assert deal._swapped("abc", iter([top, 3, 1])) == ["c", "b", "a"]
+    assert deal._swapped("ab", iter([top])) == ["a", "b"]
 
 
 def test_a_shuffle_leaves_the_given_cards_as_they_were():
