@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from cast import KnownDevice
 from jinja2 import FileSystemBytecodeCache
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     from pbem.mail.listener import Listener
     from pbem.mail.parser import Parser
+
+# A busy machine is no failure; how fast something is, bench/ tells.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 KEYS = ("ab" * 32,)
