@@ -16,7 +16,7 @@ from sqlalchemy import select
 from engine import GAMES, deal
 from engine.bots.base import Bot
 from engine.bots.random import Random
-from pbem import agreements, lobby, play, post
+from pbem import agreements, cleaning, lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, plain
 from pbem.models import Letter, Match, Move, Seat, Turn
@@ -25,7 +25,7 @@ from pbem.table import load
 
 HEAVIEST = 60_000  # bytes of HTML, and of the table's picture
 LONGEST = 100  # characters of a line of text
-NAMES = [letter * lobby.MOST_NAME for letter in "MWOQ"]  # as long and as wide as they may be
+NAMES = [letter * cleaning.MOST_NAME for letter in "MWOQ"]  # as long and as wide as they may be
 ADD_ONS = {"excuse": True, "pawns": True, "courts": True}
 
 
