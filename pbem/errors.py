@@ -91,3 +91,7 @@ class NotYours(PbemError):
 
 class BadZone(PbemError):
     """that time zone is unknown; write it as Europe/Paris"""
+
+
+class CannotTakeBack(PbemError):
+    """there is no move of yours to take back: it must be the last one of the table"""

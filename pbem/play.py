@@ -270,6 +270,7 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
         raise StaleMove
     after = table.after(turn.seat, move)
     match, seat = table.match, table.seat(turn.seat)
+    bank_before = seat.bank_left
     if by in ("link", "reply"):
         seat.bank_left = clocks.bank_after_move(turn, seat, now=now)
         seat.misses = 0
@@ -285,6 +286,7 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
         scores=match.scores,
         by=by,
         at=now,
+        bank_taken=bank_before - seat.bank_left,
     )
     db.session.add(row)
     post.drop_notices(turn)

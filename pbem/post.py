@@ -51,6 +51,11 @@ def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None 
     _tell(seat, "your_turn", turn, about, now=now, due_at=due_at)
 
 
+def turn_again(seat: Seat, turn: Turn, *, now: datetime) -> None:
+    """Answer a player's mail by their turn, which is open again; the digest does not wait."""
+    _tell(seat, "your_turn", turn, now=now)
+
+
 def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> bool:
     """Tell the player who moved by mail what was done and what followed at once.
 
@@ -88,9 +93,12 @@ def hand_over(seat: Seat, since: int, *, now: datetime) -> None:
     _tell(seat, "hand_over", about={"ply": seat.match.ply, "since": since}, now=now)
 
 
-def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
-    """Tell a player whose mail is about a turn that is over what stands."""
-    _tell(seat, "stands", turn, {"ply": turn.match.ply}, now=now)
+def stands(turn: Turn, seat: Seat, about: dict[str, Any] | None = None, *, now: datetime) -> None:
+    """Tell a player whose mail is about a turn that is over what stands.
+
+    Where it asked for what is not possible, ``about`` says so as for ``not_done``.
+    """
+    _tell(seat, "stands", turn, {"ply": turn.match.ply, **(about or {})}, now=now)
 
 
 def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
@@ -171,6 +179,11 @@ def game_over(table: Table, *, now: datetime) -> None:
     """Tell all players how the match ended; notices of turns that are over go stale."""
     for seat in table.seats:
         _tell(seat, "game_over", now=now)
+
+
+def taken_back(seat: Seat, mover: Seat, *, now: datetime) -> None:
+    """Tell a player who was asked that the move before was taken back."""
+    _tell(seat, "taken_back", about={"ply": seat.match.ply, "name": mover.stored_name}, now=now)
 
 
 def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
@@ -266,6 +279,18 @@ def drop_notices(turn: Turn) -> None:
         )
         .values(state=LetterState.STALE)
     )
+
+
+def drop_receipts(turn: Turn, ply: int) -> None:
+    """Drop what still waits to be told to a seat about its move that was taken back."""
+    waiting = select(Letter).where(
+        Letter.seat_id == turn.asked.id,
+        Letter.kind == "receipt",
+        Letter.state.in_((LetterState.QUEUED, LetterState.RETRY, LetterState.GATHERED)),
+    )
+    for letter in db.session.scalars(waiting):
+        if letter.about["moved"] == ply:
+            letter.state = LetterState.STALE
 
 
 def _tell(

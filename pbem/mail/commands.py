@@ -136,6 +136,36 @@ def word_commands(words: Mapping[str, str], *, weak: frozenset[str], question: s
     return command
 
 
+def either(*readers: Commands) -> Commands:
+    """Return what reads a line by the first of some readers that knows it."""
+
+    def command(line: str) -> Command | None:
+        found = (reader(line) for reader in readers)
+        return next((one for one in found if one is not None), None)
+
+    return command
+
+
+_UNDO: Final = (
+    *(
+        "undo",
+        "undo my move",
+        "take back",
+        "take it back",
+        "take my move back",
+        "take back my move",
+    ),
+    *("reprendre", "reprendre mon coup", "je reprends", "je reprends mon coup"),
+    *("annuler mon coup", "annule mon coup"),
+)
+
+
+def undo_commands() -> Commands:
+    """Return what reads a line that takes the last move back: ``undo``."""
+    words = dict.fromkeys(_UNDO, "undo")
+    return word_commands(words, weak=frozenset({"undo", "take back", "reprendre"}), question="undo")
+
+
 _SIT: Final = (
     *("sit down", "sit", "yes", "yes please", "join", "i join", "i'll join", "i'm in", "accept"),
     *("i accept", "ok", "okay", "oui", "je joue", "je participe", "j'accepte", "accepter"),

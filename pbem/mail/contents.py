@@ -14,7 +14,7 @@ from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import entries, plain
 from pbem.mail.plain import Content
-from pbem.models import Entries, Letter, Turn
+from pbem.models import Entries, Letter, Turn, shown_name
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
 from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell
@@ -72,7 +72,9 @@ def confirm(letter: Letter, table: Table) -> Content:
 
 def stands(letter: Letter, table: Table) -> Content:
     """Return what stands, for a mail that came when its turn was over."""
-    return _showing(letter, table)
+    content = _showing(letter, table)
+    content.values["why"] = _why(letter.about) if "why" in letter.about else ""
+    return content
 
 
 def digest(letter: Letter) -> Content:
@@ -116,6 +118,13 @@ def hand_over(letter: Letter, table: Table) -> Content:
 def house_played(letter: Letter, table: Table) -> Content:
     """Return the news that time ran out and the house moved."""
     return _showing(letter, table)
+
+
+def taken_back(letter: Letter, table: Table) -> Content:
+    """Return the news that the move before a player's turn was taken back."""
+    content = _showing(letter, table, since=table.ply)
+    content.values["who"] = shown_name(letter.about["name"])
+    return content
 
 
 def game_over(letter: Letter, table: Table) -> Content:
@@ -167,6 +176,7 @@ AT_TABLE: Final[dict[str, Callable[[Letter, Table], Content]]] = {
         stands,
         house_played,
         hand_over,
+        taken_back,
         game_over,
     )
 }

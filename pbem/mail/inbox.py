@@ -17,14 +17,14 @@ from flask import current_app
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
-from engine.errors import RulesError
-from pbem import away, lobby, play, post, suppression
+from engine.errors import RulesError, SpokenError
+from pbem import away, lobby, play, post, suppression, undo
 from pbem.errors import PbemError
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
 from pbem.mail import letters, note, reply, trust
 from pbem.mail.parser import Parser, Reading
-from pbem.models import Letter, Note, Player, Seat, Turn, Why
+from pbem.models import Letter, Move, Note, Player, Seat, Turn, Why
 from pbem.table import load
 from pbem.tokens import Named
 
@@ -249,13 +249,16 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
 def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> reply.Reply:
     """Read a text as a reply to a turn, with the moves that the turn had."""
     table = load(turn.match, ply=turn.ply)
-    commands = reply.turn_commands(table.game, table.view(turn.seat))
+    moves = reply.turn_commands(table.game, table.view(turn.seat))
+    commands = reply.either(reply.undo_commands(), moves)
     return reply.read(text, page=page, sent=sent, command=commands)
 
 
 def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
     """Do what a reply asks of a turn, or say why not."""
-    if len(read.commands) == 1 and not read.ambiguous:
+    if read.commands == ("undo",):
+        _take_back(note_id, turn, now=now)
+    elif len(read.commands) == 1 and not read.ambiguous:
         # Of a turn that is over too: the same move again is known and needs no words.
         again = _make_move(note_id, turn, read.commands[0], now=now)
         if again is not None and read.then:
@@ -321,6 +324,24 @@ def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> Turn | 
     return None
 
 
+def _take_back(note_id: int, turn: Turn, *, now: datetime) -> None:
+    """Take back the move that a turn was closed with; of an open turn, the seat's last move."""
+    played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
+    ply = undo.last_ply(turn.asked) if played is None else played.ply
+    try:
+        undo.take_back(turn.asked.id, ply, now=now, note_id=note_id)
+    except PbemError as error:
+        _refuse_anyway(note_id, turn, _illegal("undo", error), now=now)
+
+
+def _refuse_anyway(note_id: int, turn: Turn, about: dict[str, Any], *, now: datetime) -> None:
+    """Tell the seat's player why something is not done, whether or not they are asked now."""
+    if turn.closed_at is None:
+        _refuse(note_id, turn, about, str(about["why"]), now=now)
+    else:
+        _stands(note_id, turn, str(about["why"]), about, now=now)
+
+
 def _why_not(read: reply.Reply) -> dict[str, Any]:
     """Return what a not_done letter says about a reply that gave no single move."""
     if read.ambiguous:
@@ -333,7 +354,7 @@ def _why_not(read: reply.Reply) -> dict[str, Any]:
     return {"why": "unreadable", "line": read.unreadable or ""}
 
 
-def _illegal(line: str, error: RulesError) -> dict[str, Any]:
+def _illegal(line: str, error: SpokenError) -> dict[str, Any]:
     return {"why": "illegal", "line": line, "reason": error.pattern, "fields": error.fields}
 
 
@@ -404,6 +425,9 @@ def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:
 
 def _sent_words(turn: Turn) -> str:
     """Return the words of all letters about the turn, to tell them from the reply's."""
+    if undo.is_void(turn):
+        # Its letters can't be made again, and nothing is read from the answer to one.
+        return ""
     about = select(Letter).where(Letter.turn_id == turn.id).order_by(Letter.id)
     return "\n".join(letters.words_of(letter) for letter in db.session.scalars(about))
 
@@ -418,12 +442,19 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
 
 
-def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
+def _stands(
+    note_id: int,
+    turn: Turn,
+    reason: str,
+    about: dict[str, Any] | None = None,
+    *,
+    now: datetime,
+) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = turn.asked
         if _may_answer(seat, *ANSWERS, now=now):
-            post.stands(turn, seat, now=now)
+            post.stands(turn, seat, about, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)
 
 

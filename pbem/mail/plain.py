@@ -169,6 +169,7 @@ NOTICES: Final = {
         "%(name)s let the time run out twice in a row. The house plays for them until they"
         " come back, or until somebody takes the seat by the table's link."
     ),
+    "taken_back": N_("%(name)s took a move back."),
     "back": N_("%(name)s is back and plays again."),
     "resigned": N_("%(name)s has resigned. The house plays their seat on to the end."),
     "paused": N_("The game is paused, as %(by)s asked. No clock runs until it is resumed."),

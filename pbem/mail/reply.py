@@ -12,9 +12,11 @@ from pbem.mail.commands import (
     Command,
     Commands,
     NoSuchNumber,
+    either,
     invitation_commands,
     is_weak,
     turn_commands,
+    undo_commands,
     word_commands,
 )
 from pbem.mail.lines import (
@@ -36,10 +38,12 @@ __all__ = [
     "NoSuchNumber",
     "Reply",
     "clean",
+    "either",
     "invitation_commands",
     "is_weak",
     "read",
     "turn_commands",
+    "undo_commands",
     "word_commands",
 ]
 

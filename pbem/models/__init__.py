@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
-from pbem.models.match import Match, Move, Notice, Policy, Proposal, Seat, Status, Turn
+from pbem.models.match import (
+    Match,
+    Move,
+    Notice,
+    Policy,
+    Proposal,
+    Seat,
+    Status,
+    Turn,
+    WithdrawnMove,
+)
 from pbem.models.player import (
     FORMER,
     FORMER_WORDS,
@@ -39,5 +49,6 @@ __all__ = [
     "Turn",
     "Wanted",
     "Why",
+    "WithdrawnMove",
     "shown_name",
 ]

@@ -170,6 +170,12 @@ def notice(match: Match) -> None:
     agreements.say_yes(proposed.id, agreements.asked(proposed)[0].id, now=NOW)
 
 
+def taken_back(match: Match) -> None:
+    """Let the one who moved before the reader take that back."""
+    with writing():
+        post.taken_back(_asked(match).asked, match.seats[1], now=NOW)
+
+
 def receipt(match: Match) -> None:
     """Move by mail."""
     _move(_asked(match), by="reply")
@@ -233,6 +239,7 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
         confirm,
         proposal,
         notice,
+        taken_back,
         receipt,
         stands,
         house_played,
