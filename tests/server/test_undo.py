@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from cast import letters_to, open_turn, open_turns, run_worker, running_match, text_of
+from cast import open_turn, open_turns, run_worker, running_match, text_of
 from sqlalchemy import select
 
 from engine.record import to_json
@@ -17,6 +18,12 @@ from pbem.mail import inbox
 from pbem.models import Letter, Match, Move, Note, Seat, Turn, WithdrawnMove
 from pbem.table import load, record
 from pbem.tokens import Named
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """One kind is enough: the locks are those of every move."""
+    return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
 
 
 @pytest.fixture
@@ -51,7 +58,7 @@ def press(browser, seat: Seat, ply: int):
 def answer(turn: Turn, text: str, *, now) -> None:
     """Mail a line to the address that takes replies to a turn."""
     sender, address = turn.asked.player.address, Links().reply(Named.TURN, turn.id)
-    message_id = f"<{text.split()[0]}.{turn.id}@players.example>"
+    message_id = f"<{text.split(maxsplit=1)[0]}.{turn.id}@players.example>"
     lines = (f"From: {sender}", f"To: {address}", f"Message-ID: {message_id}", "", text, "")
     inbox.take("\r\n".join(lines).encode(), inbox.Envelope(address, sender), now=now)
     inbox.read_all(now=now)
