@@ -95,3 +95,7 @@ class BadZone(PbemError):
 
 class CannotTakeBack(PbemError):
     """there is no move of yours to take back: it must be the last one of the table"""
+
+
+class TooManyOrders(PbemError):
+    """so many orders wait already; cancel some first"""

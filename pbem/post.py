@@ -56,14 +56,26 @@ def turn_again(seat: Seat, turn: Turn, *, now: datetime) -> None:
     _tell(seat, "your_turn", turn, now=now)
 
 
-def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> bool:
+def receipt(
+    table: Table,
+    turn: Turn,
+    move: Move,
+    again: Turn | None,
+    *,
+    kept: Sequence[str] = (),
+    now: datetime,
+) -> bool:
     """Tell the player who moved by mail what was done and what followed at once.
+
+    ``kept`` are their orders that wait, if the mail was about such too.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
     It takes up an earlier one that still waits, as when one mail holds several moves.
     Returns False if none goes out now, since the player wants it otherwise.
     """
-    about = {"moved": move.ply, "since": _untold(turn, move), "ply": table.ply}
+    about: dict[str, Any] = {"moved": move.ply, "since": _untold(turn, move), "ply": table.ply}
+    if kept:
+        about["orders"] = list(kept)
     return _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
 
 
@@ -184,6 +196,11 @@ def game_over(table: Table, *, now: datetime) -> None:
 def taken_back(seat: Seat, mover: Seat, *, now: datetime) -> None:
     """Tell a player who was asked that the move before was taken back."""
     _tell(seat, "taken_back", about={"ply": seat.match.ply, "name": mover.stored_name}, now=now)
+
+
+def orders(seat: Seat, turn: Turn, kept: Sequence[str], *, now: datetime) -> None:
+    """Answer a player's mail about orders with those that wait now."""
+    _tell(seat, "orders", turn, {"orders": list(kept)}, now=now)
 
 
 def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:

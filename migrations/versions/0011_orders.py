@@ -1,4 +1,4 @@
-"""Moves that are taken back."""
+"""Moves that are taken back, and orders for turns to come."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INSTANT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Add the table, and what tells how much a late move took."""
+    """Add the tables, and what tells how much a late move took."""
     with op.batch_alter_table("move") as move:
         move.add_column(sa.Column("bank_taken", sa.Integer(), nullable=False, server_default="0"))
     with op.batch_alter_table("move") as move:
@@ -36,10 +36,26 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_withdrawn_move"),
     )
     op.create_index("ix_withdrawn_move_match_id", "withdrawn_move", ["match_id"])
+    op.create_table(
+        "standing_order",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("seat_id", ID, nullable=False),
+        sa.Column("player_id", ID, nullable=False),
+        sa.Column("hand", sa.Integer(), nullable=False),
+        sa.Column("text", sa.String(200), nullable=False),
+        sa.Column("given_at", INSTANT, nullable=False),
+        sa.Column("ended_at", INSTANT, nullable=True),
+        sa.Column("ply", sa.Integer(), nullable=True),
+        sa.ForeignKeyConstraint(["seat_id"], ["seat.id"], name="fk_standing_order_seat_id"),
+        sa.ForeignKeyConstraint(["player_id"], ["player.id"], name="fk_standing_order_player_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_standing_order"),
+    )
+    op.create_index("ix_standing_order_seat_id", "standing_order", ["seat_id"])
 
 
 def downgrade() -> None:
     """Take them away again."""
+    op.drop_table("standing_order")
     op.drop_table("withdrawn_move")
     with op.batch_alter_table("move") as move:
         move.drop_column("bank_taken")

@@ -21,7 +21,6 @@ from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, 
 from pbem.tokens import Named
 from pbem.waiting import terms
 
-MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
 # Moves and cards of all games in one letter: more would come near the 102 KB of HTML at
 # which Gmail clips a mail.
 MOST_IN_DIGEST: Final = 90
@@ -158,6 +157,7 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
         plain.came_back,
         plain.sat_down,
         plain.notice,
+        plain.orders,
         plain.proposal,
         plain.for_host,
         digest,
@@ -203,11 +203,12 @@ def _summary(letter_id: int) -> tuple[str, str]:
 
 def _why(about: dict[str, Any]) -> str:
     """Return in words why nothing was played; see post.not_done for what it may hold."""
-    line = _quoted(about.get("line", ""))
+    line = words.quoted(about.get("line", ""))
     match about["why"]:
         case "illegal":
             reason = gettext(
-                about["reason"], **{name: _quoted(what) for name, what in about["fields"].items()}
+                about["reason"],
+                **{name: words.quoted(what) for name, what in about["fields"].items()},
             )
             return gettext(
                 "You wrote %(line)s, and that is not possible now: %(reason)s.",
@@ -217,7 +218,7 @@ def _why(about: dict[str, Any]) -> str:
         case "ambiguous":
             return gettext(
                 "Your mail can be read in more than one way (%(readings)s). Say which you mean.",
-                readings=", ".join(_quoted(reading) for reading in about["readings"]),
+                readings=", ".join(words.quoted(reading) for reading in about["readings"]),
             )
         case "stranger":
             return gettext(
@@ -243,14 +244,6 @@ def _doubt(why: str) -> str:
     return gettext(
         "A mail about your seat came in your name, but it may be forged. It asks for this move:"
     )
-
-
-def _quoted(words: str) -> str:
-    """Return words of a mail so that they can't be read as a move where they are quoted.
-
-    Nothing breaks within them, and a sign is glued on at both ends.
-    """
-    return f"‹{words[:MOST_QUOTED]}›".replace(" ", "\u00a0")
 
 
 def _asking(letter: Letter, table: Table, *, since: int | None = None) -> Content:

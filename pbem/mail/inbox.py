@@ -17,9 +17,9 @@ from flask import current_app
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
-from engine.errors import RulesError, SpokenError
-from pbem import away, lobby, play, post, suppression, undo
-from pbem.errors import PbemError
+from engine.errors import Ambiguous, RulesError, SpokenError
+from pbem import away, lobby, orders, play, post, suppression, undo
+from pbem.errors import MatchOver, PbemError, TooManyOrders
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
 from pbem.mail import letters, note, reply, trust
@@ -31,7 +31,7 @@ from pbem.tokens import Named
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
 MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
-ANSWERS: Final = ("not_done", "stands", "confirm")  # to a mail about a turn
+ANSWERS: Final = ("not_done", "stands", "confirm", "orders")  # to a mail about a turn
 # Why a mail may not be its player's, and what hosts read of it.
 DOUBTS: Final = {
     "stranger": "the sender is not the seat's",
@@ -250,17 +250,19 @@ def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> r
     """Read a text as a reply to a turn, with the moves that the turn had."""
     table = load(turn.match, ply=turn.ply)
     moves = reply.turn_commands(table.game, table.view(turn.seat))
-    commands = reply.either(reply.undo_commands(), moves)
+    commands = reply.either(reply.undo_commands(), reply.order_commands(table.game), moves)
     return reply.read(text, page=page, sent=sent, command=commands)
 
 
 def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
     """Do what a reply asks of a turn, or say why not."""
-    if read.commands == ("undo",):
+    if read.commands == ("undo",) and not read.orders:
         _take_back(note_id, turn, now=now)
+    elif read.orders and not (read.commands or read.ambiguous or read.refused):
+        _follow_orders(note_id, turn, read.orders, now=now)
     elif len(read.commands) == 1 and not read.ambiguous:
         # Of a turn that is over too: the same move again is known and needs no words.
-        again = _make_move(note_id, turn, read.commands[0], now=now)
+        again = _make_move(note_id, turn, read.commands[0], read.orders, now=now)
         if again is not None and read.then:
             # Lines that answer one question after the other are a whole turn in one mail.
             _do(note_id, again, _read_moves(again, "\n".join(read.then), sent=None), now=now)
@@ -308,20 +310,36 @@ def _hold(note_id: int, turn: Turn, move: str | None, doubt: str, *, now: dateti
         play.close_note(note_id, "held", reason=DOUBTS[doubt], turn_id=turn.id, now=now)
 
 
-def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> Turn | None:
-    """Make a move, or say why not; returns the turn in which its seat is asked again at once.
+def _make_move(
+    note_id: int, turn: Turn, text: str, left: Sequence[str], *, now: datetime
+) -> Turn | None:
+    """Make a move and leave orders, or say why not.
 
-    After a move that was made before there is none: what followed then is another mail's.
+    Returns the turn in which its seat is asked again at once. After a move that was made
+    before there is none: what followed then is another mail's.
     """
     try:
-        receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
+        receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id, orders=left)
     except RulesError as error:
-        _refuse(note_id, turn, _illegal(text, error), "illegal", now=now)
+        about = _illegal(" / ".join((text, *left)), error)
+        _refuse(note_id, turn, about, "illegal", now=now)
+    except TooManyOrders as error:
+        _refuse_anyway(note_id, turn, _illegal("; ".join(left), error), now=now)
     except PbemError as error:
         _stands(note_id, turn, str(error), now=now)
     else:
         return None if receipt.repeated else receipt.again
     return None
+
+
+def _follow_orders(note_id: int, turn: Turn, texts: Sequence[str], *, now: datetime) -> None:
+    """Leave orders or cancel them, all that a mail says or nothing."""
+    try:
+        orders.follow(turn.asked.id, texts, now=now, note_id=note_id, turn_id=turn.id)
+    except MatchOver as error:
+        _stands(note_id, turn, str(error), now=now)
+    except (RulesError, PbemError) as error:
+        _refuse_anyway(note_id, turn, _illegal("; ".join(texts), error), now=now)
 
 
 def _take_back(note_id: int, turn: Turn, *, now: datetime) -> None:
@@ -355,6 +373,8 @@ def _why_not(read: reply.Reply) -> dict[str, Any]:
 
 
 def _illegal(line: str, error: SpokenError) -> dict[str, Any]:
+    if isinstance(error, Ambiguous):
+        return {"why": "ambiguous", "readings": list(error.readings)}
     return {"why": "illegal", "line": line, "reason": error.pattern, "fields": error.fields}
 
 

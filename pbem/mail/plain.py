@@ -127,6 +127,24 @@ HOST_NEWS: Final = {
 }
 
 
+def orders(letter: Letter) -> Content:
+    """Return the orders of a player that wait, and how to write them."""
+    match, seat, turn = letter.match, letter.seat, letter.turn
+    assert match is not None, "it is about a table"
+    assert seat is not None, "it is for a seat"
+    assert turn is not None, "it answers a mail about a turn"
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": others(seat),
+        "orders": letter.about["orders"],
+        "orders_help": telling.ORDERS_HELP,
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.TURN, turn.id))
+
+
 def notice(letter: Letter) -> Content:
     """Return what happened at a table beside the game."""
     match, seat, about = letter.match, letter.seat, letter.about

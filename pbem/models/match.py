@@ -282,3 +282,19 @@ class WithdrawnMove(Model):
     by: Mapped[str] = mapped_column(String(16))
     at: Mapped[datetime] = mapped_column(Instant)
     withdrawn_at: Mapped[datetime] = mapped_column(Instant)
+
+
+class StandingOrder(Model):
+    """What a player wants played on a coming turn of a hand; nobody else may know of it.
+
+    ``ended_at`` is when it was cancelled or fired, which made the ``ply``.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    seat_id: Mapped[int] = mapped_column(ForeignKey("seat.id"), index=True)
+    player_id: Mapped[int] = mapped_column(ForeignKey("player.id"))
+    hand: Mapped[int]
+    text: Mapped[str] = mapped_column(String(200))
+    given_at: Mapped[datetime] = mapped_column(Instant)
+    ended_at: Mapped[datetime | None] = mapped_column(Instant)
+    ply: Mapped[int | None]

@@ -9,8 +9,8 @@ from flask_babel import get_locale
 from sqlalchemy import select
 
 from engine import GAMES
-from engine.errors import RulesError
-from pbem import agreements, cleaning, lobby, play, telling, undo
+from engine.errors import Ambiguous, RulesError, SpokenError
+from pbem import agreements, cleaning, lobby, orders, play, standing, telling, undo
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -120,13 +120,26 @@ def act(token: str) -> Response:
             )
         if do == "take_back":
             undo.take_back(seat.id, request.form.get("ply", 0, type=_number), now=now)
+        elif do == "order":
+            orders.follow(seat.id, [request.form.get("order", "")], now=now)
+        elif do == "cancel_order":
+            orders.cancel(seat.id, request.form.get("id", 0, type=_number), now=now)
+        elif do == "cancel_orders":
+            orders.follow(seat.id, [standing.CANCEL], now=now)
         elif do == "resign":
             agreements.resign(seat.id, now=now)
         else:
             agreements.propose(seat.id, do, _about(), now=now)
-    except PbemError as error:
-        return _seat_page(seat, problem=in_words(error), status=409)
+    except (PbemError, RulesError) as error:
+        return _seat_page(seat, problem=_problem(error), status=409)
     return _moved(Links().seat(seat))
+
+
+def _problem(error: SpokenError) -> str:
+    """Return what is wrong with a form, with the readings that it leaves open."""
+    if isinstance(error, Ambiguous):
+        return f"{in_words(error)} ({', '.join(error.readings)})"
+    return in_words(error)
 
 
 def _about() -> dict[str, object]:
@@ -311,6 +324,9 @@ def _seat_page(
         notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
         is_followed=own_seat(match) == seat,
         may_undo=undo.can_take_back(seat, table, now=now),
+        orders=orders.waiting(seat),
+        orders_help=telling.ORDERS_HELP,
+        order=request.form.get("order", ""),
     )
 
 

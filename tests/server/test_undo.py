@@ -39,13 +39,16 @@ def browser(app):
 
 def moved(now, *, game: str = "snakebit", followed: tuple[str, ...] = ()) -> int:
     """Return the id of the turn of a move, the last of its game, after which this happened."""
-    match_id = running_match(["ann", "bob", "cleo"], now=now, game=game).id
+    options = {"target": 1000} if game == "biscuit" else {}
+    match_id = running_match(["ann", "bob", "cleo"], now=now, game=game, **options).id
     for _ in range(300):
         match = db.session.get_one(Match, match_id)
         turn_id = open_turns(match)[0].id
         play.make_move(turn_id, play.choose_for(turn_id, "greedy"), by="link", now=now)
         _own, *events = load(db.session.get_one(Match, match_id)).plies[-1].events
-        if tuple(event.kind for event in events)[: len(followed) or None] == followed:
+        kinds = tuple(event.kind for event in events)
+        is_running = db.session.get_one(Match, match_id).status == "running"
+        if is_running and kinds[: len(followed) or None] == followed:
             return turn_id
     raise AssertionError
 
