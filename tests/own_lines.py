@@ -40,10 +40,8 @@ def rewrapped(paragraph: str, widths: Iterable[int] = WIDTHS) -> set[str]:
 
 def reads(line: str, command: Callable[[str], object]) -> bool:
     """Return whether a line would be taken for a move wherever it stands."""
-    if reply.is_weak(line):
-        return False
     try:
         found = command(line)
     except (Ambiguous, IllegalMove):
-        return True
+        return not reply.is_weak(line)
     return found is not None and not found.weak
