@@ -30,9 +30,7 @@ def follow(
         standing.follow(table, seat, texts, now=now)
         if note_id is not None and turn_id is not None:
             turn = db.session.get_one(Turn, turn_id)
-            hand = table.view(seat.number).hand_number
-            kept = [order.text for order in standing.waiting(seat, hand)]
-            post.orders(seat, turn, kept, now=now)
+            post.orders(seat, turn, standing.kept(table, seat), now=now)
             play.close_note(note_id, "orders", turn_id=turn_id, now=now)
 
 

@@ -90,7 +90,9 @@ def make_move(
         played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
         if played is not None:
             if orders:
-                standing.follow(load(turn.match), turn.asked, orders, now=now)
+                table = load(turn.match)
+                standing.follow(table, turn.asked, orders, now=now)
+                post.orders(turn.asked, turn, standing.kept(table, turn.asked), now=now)
             return _repeated(turn.match, played, text, note_id=note_id, now=now)
         if turn.closed_at is not None:
             raise MatchOver if turn.match.status == Status.OVER else TurnOver
@@ -255,8 +257,7 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     again = next((other for other in asked if other.seat == turn.seat), None)
     has_receipt = False
     if by == "reply":
-        hand = settled.view(None).hand_number
-        kept = [order.text for order in standing.waiting(table.seat(turn.seat), hand)]
+        kept = standing.kept(settled, table.seat(turn.seat))
         has_receipt = post.receipt(settled, turn, row, again, kept=kept, now=now)
     outcome = settled.outcome
     if outcome is not None:

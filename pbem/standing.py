@@ -39,6 +39,11 @@ def waiting(seat: Seat, hand: int) -> Sequence[StandingOrder]:
     return db.session.scalars(wanted.order_by(StandingOrder.id)).all()
 
 
+def kept(table: Table, seat: Seat) -> list[str]:
+    """Return the orders of a seat that wait at a table, as they are written."""
+    return [order.text for order in waiting(seat, table.view(None).hand_number)]
+
+
 def follow(table: Table, seat: Seat, texts: Sequence[str], *, now: datetime) -> None:
     """Do what a player writes about orders, line by line: add one, or cancel all.
 
@@ -48,20 +53,20 @@ def follow(table: Table, seat: Seat, texts: Sequence[str], *, now: datetime) -> 
         raise MatchOver
     view = table.view(seat.number)
     for text in texts:
-        kept = waiting(seat, view.hand_number)
+        left = waiting(seat, view.hand_number)
         if text == CANCEL:
-            cancel(kept, now=now)
+            cancel(left, now=now)
         elif text != LIST:
             order = orders.read(table.game, text)
             orders.check(table.game, view, order)
-            if len(kept) >= MOST:
+            if len(left) >= MOST:
                 raise TooManyOrders
             _add(seat, order.text, view.hand_number, now=now)
 
 
-def cancel(kept: Sequence[StandingOrder], *, now: datetime) -> None:
+def cancel(left: Sequence[StandingOrder], *, now: datetime) -> None:
     """Take orders away before they fire."""
-    for order in kept:
+    for order in left:
         order.ended_at = now
 
 

@@ -287,7 +287,8 @@ def _is_forged(facts: note.Facts) -> bool:
 
 def _one_move(turn: Turn, read: reply.Reply) -> str | None:
     """Return the one legal move that a reply asks for, in canonical text; else None."""
-    if len(read.commands) != 1 or read.ambiguous:
+    # With orders it is more than one move, and to confirm that would be half of it.
+    if len(read.commands) != 1 or read.ambiguous or read.orders:
         return None
     table = load(turn.match, ply=turn.ply)
     try:
@@ -426,11 +427,20 @@ def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) 
     turn = db.session.scalar(asked.order_by(Turn.nth.desc()).limit(1))
     if turn is None:
         _finish(note_id, "unreadable", "nothing was asked of the seat yet", now=now)
+    elif _is_beside_the_turn(read := _read_moves(turn, facts.text, page=facts.page, sent=None)):
+        _do(note_id, turn, read, now=now)
     elif turn.closed_at is None:
         first = facts.text.strip().partition("\n")[0]
         _refuse(note_id, turn, {"why": "unreadable", "line": first}, "no turn is named", now=now)
     else:
         _stands(note_id, turn, "no turn is named", now=now)
+
+
+def _is_beside_the_turn(read: reply.Reply) -> bool:
+    """Return whether a mail asks for what needs no turn: orders for later, or taking back."""
+    if read.ambiguous or read.refused:
+        return False
+    return read.commands == ("undo",) or bool(read.orders and not read.commands)
 
 
 def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:

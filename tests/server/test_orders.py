@@ -58,9 +58,10 @@ def last_turn(seat: Seat) -> Turn:
     return db.session.scalars(asked.order_by(Turn.id.desc()).limit(1)).one()
 
 
-def answer(seat: Seat, text: str, *, now) -> None:
-    """Mail lines to the address that takes replies to the seat's last turn."""
-    sender, address = seat.player.address, Links().reply(Named.TURN, last_turn(seat).id)
+def answer(seat: Seat, text: str, *, now, named=None, sender: str = "") -> None:
+    """Mail lines to the address that takes replies to the seat's last turn, or to another."""
+    sender = sender or seat.player.address
+    address = Links().reply(*(named or (Named.TURN, last_turn(seat).id)))
     head = (f"From: {sender}", f"To: {address}", f"Message-ID: <{hash(text)}@players.example>")
     raw = "\r\n".join((*head, "Content-Type: text/plain; charset=utf-8", "", text, "")).encode()
     assert inbox.take(raw, inbox.Envelope(address, sender), now=now)
@@ -168,6 +169,23 @@ def test_a_move_and_an_order_in_one_mail_are_both_done_or_neither(app, now) -> N
     match = db.session.get_one(Match, match_id)
     assert (texts(seat.id), match.moves[-1].text) == ([kept.lower()], legal)
     assert letters_to(seat.name.lower(), "receipt")[-1].about["orders"] == [kept.lower()]
+
+
+def test_a_mail_to_the_seat_may_leave_orders_too(app, now) -> None:
+    _match_id, _turn_id, seat_id = second_trick(now)
+    seat = db.session.get_one(Seat, seat_id)
+    answer(seat, "then lowest", now=now, named=(Named.SEAT, seat_id))
+    assert (texts(seat_id), verdicts()) == (["lowest"], ["orders"])
+
+
+def test_a_stranger_leaves_no_orders_and_half_of_their_mail_is_not_confirmed(app, now) -> None:
+    match_id, turn_id, _follower = second_trick(now)
+    turn = db.session.get_one(Turn, turn_id)
+    seat, legal = turn.asked, play.choose_for(turn_id, "greedy")
+    answer(seat, f"{legal}\nthen lowest", now=now, sender="dan@players.example")
+    assert (texts(seat.id), db.session.get_one(Match, match_id).ply) == ([], 3)
+    assert letters_to(seat.name.lower(), "confirm") == []
+    assert verdicts() == ["not done"]
 
 
 @pytest.mark.parametrize("way", ["page", "reply"])
