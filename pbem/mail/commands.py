@@ -173,6 +173,7 @@ def undo_commands() -> Commands:
 # What stands at the beginning of a line that leaves an order, in both languages.
 _ORDER: Final = re.compile(r"(?:and |et )?(?:then|puis|ensuite)\b|(?:if|si) ")
 _ORDER_SIGNS: Final = re.compile(r"[^\w\s':,-]|[:,-]$")
+_QUOTATION: Final = re.compile('["“”„«»‹›]')
 _ORDER_WORDS: Final = {
     **dict.fromkeys(("orders", "my orders", "ordres", "mes ordres"), "orders"),
     **dict.fromkeys(("cancel orders", "cancel my orders", "cancel all orders"), "cancel orders"),
@@ -193,8 +194,8 @@ def order_commands(game: Game[Any, Any, Any]) -> Commands:
         text = clean(line)
         if not _ORDER.match(text):
             return words(line)
-        # As with moves: our own lines glue a sign to every order.
-        if _ORDER_SIGNS.search(text):
+        # As with moves: our own lines glue a sign to every order, a quotation mark at least.
+        if _ORDER_SIGNS.search(text) or _QUOTATION.search(line):
             return None
         try:
             return Command(orders.read(game, text).text, weak=False, question=ORDER)
