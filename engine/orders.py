@@ -100,18 +100,17 @@ def check(game: AnyGame, view: View, order: Order) -> None:
     if not order.move:
         return
     said = game.said(order.move)
-    found = [
-        move
+    # A card told by its rank alone might be another one by the time that the order fires.
+    named = said.cards[0].cards if said.cards else ()
+    if len(named) > 1:
+        raise Ambiguous([card.code for card in named])
+    if not any(
+        game.may_come(view, move) and said.fits(game.said(game.format(move)))
         for move in game.all_moves()
-        if game.may_come(view, move) and said.fits(game.said(game.format(move)))
-    ]
-    if not found:
+    ):
         raise IllegalMove(
             N_("%(move)s can't be a move of yours any more in this hand"), move=order.move
         )
-    cards = dict.fromkeys(str(card) for card in map(_card, found) if card is not None)
-    if len(cards) > 1:
-        raise Ambiguous(list(cards))
 
 
 def choose(game: AnyGame, view: View, order: Order) -> Any | None:

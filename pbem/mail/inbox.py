@@ -322,8 +322,7 @@ def _make_move(
     try:
         receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id, orders=left)
     except RulesError as error:
-        about = _illegal(" / ".join((text, *left)), error)
-        _refuse(note_id, turn, about, "illegal", now=now)
+        _refuse_anyway(note_id, turn, _illegal("; ".join((text, *left)), error), now=now)
     except TooManyOrders as error:
         _refuse_anyway(note_id, turn, _illegal("; ".join(left), error), now=now)
     except PbemError as error:

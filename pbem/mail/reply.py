@@ -172,7 +172,6 @@ class _Zone:
         unreadable = None if self.is_something or say else seen[:SEEN]
         refused = tuple(self.refused)
         orders = tuple(command.text for command in self.commands if command.question == ORDER)
-        orders = tuple(dict.fromkeys(orders))
         choice = self._contradiction()
         if choice:
             return Reply(say=say, ambiguous=choice, refused=refused)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cast import letters_to, open_turn, player, run_worker, running_match, text_of
+from cast import ADDRESSES, letters_to, open_turn, player, run_worker, running_match, text_of
 from sqlalchemy import select
 
 from engine.record import to_json
@@ -169,6 +169,23 @@ def test_a_move_and_an_order_in_one_mail_are_both_done_or_neither(app, now) -> N
     match = db.session.get_one(Match, match_id)
     assert (texts(seat.id), match.moves[-1].text) == ([kept.lower()], legal)
     assert letters_to(seat.name.lower(), "receipt")[-1].about["orders"] == [kept.lower()]
+
+
+def test_the_same_move_again_may_bring_orders_and_a_wrong_one_is_told(app, mailbox, now) -> None:
+    match_id, turn_id, _follower = second_trick(now)
+    seat, legal = db.session.get_one(Turn, turn_id).asked, play.choose_for(turn_id, "greedy")
+    named = (Named.TURN, turn_id)
+    answer(seat, legal, now=now, named=named)
+    answer(seat, f"{legal}\nthen lowest\nthen lowest", now=now, named=named)
+    assert (texts(seat.id), db.session.get_one(Match, match_id).ply) == (["lowest", "lowest"], 4)
+    missing = next(code for code in ("2SY", "3MW", "4MS", "5SW", "6LK") if code not in hand(seat))
+    answer(seat, f"{legal}\nthen {missing}", now=now, named=named)
+    assert texts(seat.id) == ["lowest", "lowest"]
+    assert verdicts() == ["move", "repeated", "too late"]
+    assert letters_to(seat.name.lower(), "orders")[-1].about == {"orders": ["lowest", "lowest"]}
+    run_worker(now)
+    told = " ".join(text_of(mailbox.to(ADDRESSES[seat.name.lower()])[-1]).split())
+    assert "can't be a move of yours any more in this hand" in told
 
 
 def test_a_mail_to_the_seat_may_leave_orders_too(app, now) -> None:
