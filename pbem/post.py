@@ -67,7 +67,7 @@ def receipt(
 ) -> bool:
     """Tell the player who moved by mail what was done and what followed at once.
 
-    ``kept`` are their orders that wait, if the mail was about such too.
+    ``kept`` are their orders that wait.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
     It takes up an earlier one that still waits, as when one mail holds several moves.
