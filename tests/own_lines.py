@@ -9,6 +9,7 @@ from email.message import EmailMessage
 
 from engine.errors import Ambiguous, IllegalMove
 from pbem.mail import reply
+from pbem.mail.commands import ORDER
 from pbem.mail.flatten import flatten
 
 WIDTHS = range(10, 141)
@@ -44,4 +45,7 @@ def reads(line: str, command: Callable[[str], object]) -> bool:
         found = command(line)
     except (Ambiguous, IllegalMove):
         return not reply.is_weak(line)
-    return found is not None and not found.weak
+    if found is None or found.weak:
+        return False
+    # An order holds words alone, and counts all the same.
+    return found.question == ORDER or not reply.is_weak(line)
