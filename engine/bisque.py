@@ -135,6 +135,7 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     version = 1
     seat_counts = (SEATS,)
     wording = N_("the card")
+    has_tricks = True
     options = (
         Option("rounds", 6, N_("Hands"), N_("How many hands are played."), (), 1, MOST_ROUNDS),
     )
@@ -198,6 +199,21 @@ class Bisque(Game[BisqueState, BisqueView, Move]):
     def step(self, state: BisqueState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
         return bisque_state.step(state, seat, move)
+
+    def led(self, view: BisqueView) -> frozenset[Suit]:
+        """Return the suits of the card that was led, while the trick runs."""
+        is_running = view.phase is Phase.PLAY and view.trick
+        return frozenset(view.trick[0].suits) if is_running else frozenset()
+
+    def may_come(self, view: BisqueView, move: Move) -> bool:
+        """Say whether a move may still be the seat's: into the pot goes another's card."""
+        match move:
+            case Aim(card):
+                return view.phase is Phase.AIM and card in view.hand
+            case Play(card):
+                return card in view.hand
+            case Pot(card):
+                return card not in view.hand and all(card not in t.cards for t in view.tricks)
 
     def preview(self, view: BisqueView, move: Move) -> Preview:
         """Return what the move would do, from what its seat knows."""

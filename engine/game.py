@@ -245,7 +245,8 @@ class Game(ABC, Generic[State, ViewT, Move]):
     """The rules of one game. Instances hold nothing that changes.
 
     ``wording`` tells players how to write a move in words: a gettext id that goes on
-    after "the move in words:".
+    after "the move in words:". Where a game ``has_tricks`` a suit is led to them, and it may
+    be one that the leader names (``names_suit``).
     """
 
     name: ClassVar[str]
@@ -254,6 +255,8 @@ class Game(ABC, Generic[State, ViewT, Move]):
     seat_counts: ClassVar[tuple[int, ...]]
     options: ClassVar[tuple[Option, ...]]
     wording: ClassVar[str]
+    has_tricks: ClassVar[bool] = False
+    names_suit: ClassVar[bool] = False
 
     @abstractmethod
     def new_game(
@@ -369,6 +372,18 @@ class Game(ABC, Generic[State, ViewT, Move]):
     def is_legal(self, state: State, seat: Seat, move: Move) -> bool:
         """Say whether a seat that is asked may make the move: whether ``moves`` lists it."""
         return move in self.legal_moves(state, seat)
+
+    def led(self, view: ViewT) -> frozenset[Suit]:  # noqa: ARG002 - for games with tricks
+        """Return the suits that the running trick was led with."""
+        return frozenset()
+
+    def may_come(self, view: ViewT, move: Move) -> bool:
+        """Say whether a move may still be the seat's in the running hand, as far as it knows.
+
+        It has the move's card, if there is one. A game says so where that is too simple.
+        """
+        card: Card | None = getattr(move, "card", None)
+        return card is None or card in view.hand
 
     def public_moves(self, moves: Sequence[str]) -> Sequence[str]:
         """Return the moves of a running match, in notation, as anybody may read them.

@@ -131,6 +131,7 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     version = 1
     seat_counts = (3, 4)
     wording = N_("the card, and the suit that you name if you lead")
+    has_tricks = names_suit = True
     options = (
         Option(
             "end",
@@ -205,6 +206,10 @@ class Snakebit(Game[SnakebitState, SnakebitView, Move]):
     def step(self, state: SnakebitState, seat: Seat, move: Move) -> tuple[Event, ...]:
         """Make a legal move and all that follows by rule; return what happened."""
         return snakebit_state.step(state, seat, move)
+
+    def led(self, view: SnakebitView) -> frozenset[Suit]:
+        """Return the suit that was named."""
+        return frozenset() if view.named is None else frozenset((view.named,))
 
     def preview(self, view: SnakebitView, move: Move) -> Preview:
         """Return what the move would do, from what its seat knows."""

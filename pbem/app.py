@@ -95,6 +95,7 @@ def _add_words(app: Flask) -> None:
     app.jinja_env.filters.update(
         card_line=words.card_line,
         card_title=words.card_title,
+        quoted=words.quoted,
         total=words.total,
         moment=words.moment,
         span=words.span,

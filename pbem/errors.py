@@ -91,3 +91,11 @@ class NotYours(PbemError):
 
 class BadZone(PbemError):
     """that time zone is unknown; write it as Europe/Paris"""
+
+
+class CannotTakeBack(PbemError):
+    """there is no move of yours to take back: it must be the last one of the table"""
+
+
+class TooManyOrders(PbemError):
+    """so many orders wait already; cancel some first"""

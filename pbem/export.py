@@ -10,7 +10,7 @@ from sqlalchemy.orm import defer
 
 from pbem.ext import db
 from pbem.leaving import is_theirs
-from pbem.models import Letter, Match, Note, Player, Proposal, Seat, Suppression
+from pbem.models import Letter, Match, Note, Player, Proposal, Seat, StandingOrder, Suppression
 
 # Columns by name, so that a new one is not given away before somebody has thought of it.
 _PLAYER: Final = (
@@ -46,6 +46,7 @@ _SEAT: Final = (
     "is_kept",
 )
 _MOVE: Final = ("ply", "text", "by", "at")
+_ORDER: Final = ("hand", "text", "given_at", "ended_at", "ply")
 _LETTER: Final = ("kind", "language", "state", "created_at", "wanted_at", "sent_at")
 _NOTE: Final = ("received_at", "read_at", "verdict")
 
@@ -68,11 +69,17 @@ def data(player: Player) -> dict[str, Any]:
 def _game(seat: Seat) -> dict[str, Any]:
     match = seat.match
     asked = select(Proposal).where(Proposal.seat_id == seat.id).order_by(Proposal.id)
+    left = select(StandingOrder).where(
+        StandingOrder.seat_id == seat.id, StandingOrder.player_id == seat.player_id
+    )
     return _columns(match, _MATCH) | {
         "opened_by_you": match.opener_id == seat.player_id,
         "players": [other.name for other in match.seats],
         "your_seat": _columns(seat, _SEAT),
         "your_moves": [_columns(move, _MOVE) for move in match.moves if move.seat == seat.number],
+        "your_orders": [
+            _columns(one, _ORDER) for one in db.session.scalars(left.order_by(StandingOrder.id))
+        ],
         "you_asked_for": [
             _columns(one, ("kind", "made_at", "closed_at", "result"))
             for one in db.session.scalars(asked)

@@ -25,6 +25,7 @@ from pbem.models import (
     Player,
     Proposal,
     Seat,
+    StandingOrder,
     Status,
     Turn,
 )
@@ -205,7 +206,8 @@ def _raw_holds(address: str) -> ColumnElement[bool]:
 
 def _forget_settings(player: Player) -> None:
     site = settings()
-    db.session.execute(delete(Absence).where(Absence.player_id == player.id))
+    for private in (Absence, StandingOrder):
+        db.session.execute(delete(private).where(private.player_id == player.id))
     player.addresses.clear()
     # No address looks like this, and so nobody signs in or is found by it.
     player.address, player.name = f"former-{player.id}", FORMER

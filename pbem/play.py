@@ -18,7 +18,7 @@ from engine.bots import BOTS
 from engine.errors import RulesError
 from engine.game import Scores
 from engine.record import best
-from pbem import clocks, deadlines, post
+from pbem import clocks, deadlines, post, standing
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
 from pbem.models import Match, Move, Note, Player, Policy, Seat, Status, Turn
@@ -68,9 +68,17 @@ def start(match: Match, *, now: datetime) -> None:
 
 
 def make_move(
-    turn_id: int, text: str, *, by: str, now: datetime, note_id: int | None = None
+    turn_id: int,
+    text: str,
+    *,
+    by: str,
+    now: datetime,
+    note_id: int | None = None,
+    orders: Sequence[str] = (),
 ) -> Receipt:
     """Make the move that the text means for the seat that this turn asks.
+
+    ``orders`` for later turns are taken with it: both are done, or neither.
 
     A move that was made already is answered with what stands. Raises StaleMove, TurnOver
     or MatchOver where it cannot be made any more, RulesError where the text is not a
@@ -81,12 +89,18 @@ def make_move(
         turn = _locked(turn_id)
         played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
         if played is not None:
+            if orders:
+                table = load(turn.match)
+                standing.follow(table, turn.asked, orders, now=now)
+                post.orders(turn.asked, turn, standing.kept(table, turn.asked), now=now)
             return _repeated(turn.match, played, text, note_id=note_id, now=now)
         if turn.closed_at is not None:
             raise MatchOver if turn.match.status == Status.OVER else TurnOver
         # 2. Record to state, text to move.
         table = load(turn.match)
         move = table.game.parse(table.view(turn.seat), text)
+        if orders:
+            standing.follow(table, turn.asked, orders, now=now)
         # 3. The move, what follows from it, and what it tells whom: one commit.
         receipt = _play(table, turn, move, by=by, now=now)
         if note_id is not None:
@@ -241,7 +255,10 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
     moved, row = _store(table, turn, move, by=by, now=now)
     settled, asked = _settle(moved, now=now)
     again = next((other for other in asked if other.seat == turn.seat), None)
-    has_receipt = by == "reply" and post.receipt(settled, turn, row, again, now=now)
+    has_receipt = False
+    if by == "reply":
+        kept = standing.kept(settled, table.seat(turn.seat))
+        has_receipt = post.receipt(settled, turn, row, again, kept=kept, now=now)
     outcome = settled.outcome
     if outcome is not None:
         _end(settled, outcome.scores, outcome.reason, now=now)
@@ -270,6 +287,7 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
         raise StaleMove
     after = table.after(turn.seat, move)
     match, seat = table.match, table.seat(turn.seat)
+    bank_before = seat.bank_left
     if by in ("link", "reply"):
         seat.bank_left = clocks.bank_after_move(turn, seat, now=now)
         seat.misses = 0
@@ -285,6 +303,7 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
         scores=match.scores,
         by=by,
         at=now,
+        bank_taken=bank_before - seat.bank_left,
     )
     db.session.add(row)
     post.drop_notices(turn)
@@ -295,8 +314,8 @@ def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tu
 def _settle(table: Table, *, now: datetime) -> tuple[Table, list[Turn]]:
     """Open the turns of the seats that are to move.
 
-    Who has no choice and wants it so is not asked. Returns the table after such moves and
-    the new turns whose players are still to be told.
+    Who has left an order for it, or has no choice and wants it so, is not asked. Returns
+    the table after such moves and the new turns whose players are still to be told.
     """
     asked: list[Turn] = []
     while True:
@@ -305,19 +324,24 @@ def _settle(table: Table, *, now: datetime) -> tuple[Table, list[Turn]]:
             for number in sorted(table.game.to_move(table.state))
             if open_turn(table.match, number) is None
         ]
-        forced = next((turn for turn in asked if _is_forced(table, turn)), None)
-        if forced is None:
+        ready = next(((turn, *own) for turn in asked if (own := _unasked(table, turn, now))), None)
+        if ready is None:
             return table, asked
-        asked.remove(forced)
-        (move,) = table.game.legal_moves(table.state, forced.seat)
-        table, _row = _store(table, forced, move, by="forced", now=now)
+        turn, move, by = ready
+        asked.remove(turn)
+        table, _row = _store(table, turn, move, by=by, now=now)
 
 
-def _is_forced(table: Table, turn: Turn) -> bool:
-    player = table.seat(turn.seat).player
-    if player is None or not player.plays_forced:
-        return False
-    return len(table.game.legal_moves(table.state, turn.seat)) == 1
+def _unasked(table: Table, turn: Turn, now: datetime) -> tuple[Any, str] | None:
+    """Return the move that a turn's player need not be asked for, and why: order or forced."""
+    seat = table.seat(turn.seat)
+    move = standing.fire(table, seat, now=now)
+    if move is not None:
+        return move, "order"
+    if seat.player is None or not seat.player.plays_forced:
+        return None
+    legal = table.game.legal_moves(table.state, turn.seat)
+    return (legal[0], "forced") if len(legal) == 1 else None
 
 
 def _not_asked(table: Table, asked: Sequence[Turn]) -> list[Seat]:

@@ -51,14 +51,31 @@ def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None 
     _tell(seat, "your_turn", turn, about, now=now, due_at=due_at)
 
 
-def receipt(table: Table, turn: Turn, move: Move, again: Turn | None, *, now: datetime) -> bool:
+def turn_again(seat: Seat, turn: Turn, *, now: datetime) -> None:
+    """Answer a player's mail by their turn, which is open again; the digest does not wait."""
+    _tell(seat, "your_turn", turn, now=now)
+
+
+def receipt(
+    table: Table,
+    turn: Turn,
+    move: Move,
+    again: Turn | None,
+    *,
+    kept: Sequence[str] = (),
+    now: datetime,
+) -> bool:
     """Tell the player who moved by mail what was done and what followed at once.
+
+    ``kept`` are their orders that wait.
 
     Where they are asked ``again`` it shows the moves, and so is that turn's notice too.
     It takes up an earlier one that still waits, as when one mail holds several moves.
     Returns False if none goes out now, since the player wants it otherwise.
     """
-    about = {"moved": move.ply, "since": _untold(turn, move), "ply": table.ply}
+    about: dict[str, Any] = {"moved": move.ply, "since": _untold(turn, move), "ply": table.ply}
+    if kept:
+        about["orders"] = list(kept)
     return _tell(table.seat(turn.seat), "receipt", again or turn, about, now=now)
 
 
@@ -88,9 +105,12 @@ def hand_over(seat: Seat, since: int, *, now: datetime) -> None:
     _tell(seat, "hand_over", about={"ply": seat.match.ply, "since": since}, now=now)
 
 
-def stands(turn: Turn, seat: Seat, *, now: datetime) -> None:
-    """Tell a player whose mail is about a turn that is over what stands."""
-    _tell(seat, "stands", turn, {"ply": turn.match.ply}, now=now)
+def stands(turn: Turn, seat: Seat, about: dict[str, Any] | None = None, *, now: datetime) -> None:
+    """Tell a player whose mail is about a turn that is over what stands.
+
+    Where it asked for what is not possible, ``about`` says so as for ``not_done``.
+    """
+    _tell(seat, "stands", turn, {"ply": turn.match.ply, **(about or {})}, now=now)
 
 
 def not_done(turn: Turn, seat: Seat, about: dict[str, Any], *, now: datetime) -> None:
@@ -171,6 +191,16 @@ def game_over(table: Table, *, now: datetime) -> None:
     """Tell all players how the match ended; notices of turns that are over go stale."""
     for seat in table.seats:
         _tell(seat, "game_over", now=now)
+
+
+def taken_back(seat: Seat, mover: Seat, *, now: datetime) -> None:
+    """Tell a player who was asked that the move before was taken back."""
+    _tell(seat, "taken_back", about={"ply": seat.match.ply, "name": mover.stored_name}, now=now)
+
+
+def orders(seat: Seat, turn: Turn, kept: Sequence[str], *, now: datetime) -> None:
+    """Answer a player's mail about orders with those that wait now."""
+    _tell(seat, "orders", turn, {"orders": list(kept)}, now=now)
 
 
 def invitation(seat: Seat, opener: Player, *, now: datetime) -> None:
@@ -266,6 +296,18 @@ def drop_notices(turn: Turn) -> None:
         )
         .values(state=LetterState.STALE)
     )
+
+
+def drop_receipts(turn: Turn, ply: int) -> None:
+    """Drop what still waits to be told to a seat about its move that was taken back."""
+    waiting = select(Letter).where(
+        Letter.seat_id == turn.asked.id,
+        Letter.kind == "receipt",
+        Letter.state.in_((LetterState.QUEUED, LetterState.RETRY, LetterState.GATHERED)),
+    )
+    for letter in db.session.scalars(waiting):
+        if letter.about["moved"] == ply:
+            letter.state = LetterState.STALE
 
 
 def _tell(

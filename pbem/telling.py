@@ -7,18 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from flask import render_template
 from flask_babel import gettext, ngettext
 
 from engine import GAMES
 from engine.decktet import Card
-from engine.game import Event, Layout, Phrase, View
+from engine.game import N_, Event, Layout, Phrase, View
 from engine.record import Ply
 from pbem import words
 from pbem.models import Match
-from pbem.table import Table
+from pbem.table import Table, load
+
+# Moves that were played for their player, who reads of them like of any other's.
+UNASKED: Final = ("forced", "order")
+
+
+# How orders are written, for letters and pages. In a mail no line of it may be an order, so
+# nothing breaks within one, and a sign is glued on at its end.
+ORDERS_HELP: Final = N_(
+    "An order is a move (“then\u00a08WL\u00a0up”), a move with a condition"
+    " (“then\u00a08WL\u00a0up\u00a0if\u00a0it\u00a0scores\u00a02\u00a0or\u00a0more”), or a rule"
+    " (“then\u00a0lowest”, “then\u00a0highest\u00a0of\u00a0suns”,"
+    " “then\u00a0lowest\u00a0of\u00a0the\u00a0named\u00a0suit”,"
+    " “if\u00a0suns\u00a0led:\u00a0lowest”, “then\u00a0whatever\u00a0is\u00a0forced”)."
+    " Each counts once, and only in this hand."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +198,7 @@ def how_it_ended(match: Match) -> str:
 def last_own(table: Table, seat: int | None) -> int:
     """Return the ply of the last move that the seat's player made themselves, or 0."""
     moves = zip(table.plies, table.match.moves, strict=False)
-    own = [ply.number for ply, move in moves if ply.seat == seat and move.by != "forced"]
+    own = [ply.number for ply, move in moves if ply.seat == seat and move.by not in UNASKED]
     return own[-1] if own else 0
 
 
@@ -216,7 +231,21 @@ def _ply_lines(
         case "forced" if ply.seat == seat:
             # Nobody else may know: it tells what the hand holds.
             lines[0] += " " + gettext("(You had no choice, so it was played for you.)")
+        case "order" if ply.seat == seat:
+            lines[0] += " " + _by_order(table, ply, say)
     return tuple(lines)
+
+
+def _by_order(table: Table, ply: Ply, say: Callable[[Phrase], str]) -> str:
+    """Return that a move was made by its player's order, and what they could have played."""
+    before = load(table.match, ply=ply.number - 1)
+    choices = _choices(before, before.view(ply.seat), say)
+    others = [choice_words(choice) for choice in choices if choice.text != ply.move]
+    if not others:
+        return gettext("(Played by your order. You had no other choice.)")
+    return gettext(
+        "(Played by your order. Your other choices were: %(moves)s.)", moves="; ".join(others)
+    )
 
 
 def _fresh(table: Table, since: int) -> frozenset[Card]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from babel import Locale
@@ -18,6 +18,8 @@ from flask_babel import get_locale, gettext, ngettext
 
 from engine.decktet import Card, Rank, Suit
 from engine.game import N_, FieldValue, Phrase
+
+MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
 
 _SUITS = {
     Suit.MOONS: N_("Moons"),
@@ -114,6 +116,14 @@ def total(number: int) -> str:
 def language_name(code: str) -> str:
     """Return a language's name in itself: "English", "français"."""
     return Locale.parse(code).get_display_name() or code
+
+
+def quoted(text: str) -> str:
+    """Return words of a mail so that they can't be read as a move where they are quoted.
+
+    Nothing breaks within them, and a sign is glued on at both ends.
+    """
+    return f"‹{text[:MOST_QUOTED]}›".replace(" ", "\u00a0")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from email.message import EmailMessage
 
 from engine.errors import Ambiguous, IllegalMove
 from pbem.mail import reply
+from pbem.mail.commands import ORDER
 from pbem.mail.flatten import flatten
 
 WIDTHS = range(10, 141)
@@ -40,10 +41,11 @@ def rewrapped(paragraph: str, widths: Iterable[int] = WIDTHS) -> set[str]:
 
 def reads(line: str, command: Callable[[str], object]) -> bool:
     """Return whether a line would be taken for a move wherever it stands."""
-    if reply.is_weak(line):
-        return False
     try:
         found = command(line)
     except (Ambiguous, IllegalMove):
-        return True
-    return found is not None and not found.weak
+        return not reply.is_weak(line)
+    if found is None or found.weak:
+        return False
+    # An order holds words alone, and counts all the same.
+    return found.question == ORDER or not reply.is_weak(line)

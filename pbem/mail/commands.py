@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from engine import orders
 from engine.errors import IllegalMove, Unreadable
 from pbem.mail.lines import clean
 from pbem.mail.numbers import NUMBER_WORDS
@@ -35,6 +36,9 @@ Commands: TypeAlias = Callable[[str], Command | None]
 # Returns the move, in notation, that a text means; raises Unreadable and IllegalMove.
 Meant: TypeAlias = Callable[[str], str]
 
+
+# The question of lines about orders: there may be many in one mail.
+ORDER: Final = "order"
 
 # A card's code: with its digit, or with letters only.
 CODE: Final = re.compile(r"\b(?:[2-9]\s?[mswlyk]{2}|[ac][mswlyk]|[pt][mswlyk]{3}|ex)\b")
@@ -132,6 +136,71 @@ def word_commands(words: Mapping[str, str], *, weak: frozenset[str], question: s
             if said in words:
                 return Command(words[said], said in weak, question)
         return None
+
+    return command
+
+
+def either(*readers: Commands) -> Commands:
+    """Return what reads a line by the first of some readers that knows it."""
+
+    def command(line: str) -> Command | None:
+        found = (reader(line) for reader in readers)
+        return next((one for one in found if one is not None), None)
+
+    return command
+
+
+_UNDO: Final = (
+    *(
+        "undo",
+        "undo my move",
+        "take back",
+        "take it back",
+        "take my move back",
+        "take back my move",
+    ),
+    *("reprendre", "reprendre mon coup", "je reprends", "je reprends mon coup"),
+    *("annuler mon coup", "annule mon coup"),
+)
+
+
+def undo_commands() -> Commands:
+    """Return what reads a line that takes the last move back: ``undo``."""
+    words = dict.fromkeys(_UNDO, "undo")
+    return word_commands(words, weak=frozenset({"undo", "take back", "reprendre"}), question="undo")
+
+
+# What stands at the beginning of a line that leaves an order, in both languages.
+_ORDER: Final = re.compile(r"(?:and |et )?(?:then|puis|ensuite)\b|(?:if|si) ")
+_ORDER_SIGNS: Final = re.compile(r"[^\w\s':,-]|[:,-]$")
+_QUOTATION: Final = re.compile('["“”„«»‹›]')
+_ORDER_WORDS: Final = {
+    **dict.fromkeys(("orders", "my orders", "ordres", "mes ordres"), "orders"),
+    **dict.fromkeys(("cancel orders", "cancel my orders", "cancel all orders"), "cancel orders"),
+    **dict.fromkeys(
+        ("annuler les ordres", "annuler mes ordres", "annule les ordres"), "cancel orders"
+    ),
+}
+
+
+def order_commands(game: Game[Any, Any, Any]) -> Commands:
+    """Return what reads a line about orders for later turns: one is left, all are cancelled.
+
+    Whether an order makes sense now is not asked here, only whether it is one.
+    """
+    words = word_commands(_ORDER_WORDS, weak=frozenset({"orders", "ordres"}), question=ORDER)
+
+    def command(line: str) -> Command | None:
+        text = clean(line)
+        if not _ORDER.match(text):
+            return words(line)
+        # As with moves: our own lines glue a sign to every order, a quotation mark at least.
+        if _ORDER_SIGNS.search(text) or _QUOTATION.search(line):
+            return None
+        try:
+            return Command(orders.read(game, text).text, weak=False, question=ORDER)
+        except Unreadable:
+            return None
 
     return command
 

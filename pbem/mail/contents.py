@@ -14,14 +14,13 @@ from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import entries, plain
 from pbem.mail.plain import Content
-from pbem.models import Entries, Letter, Turn
+from pbem.models import Entries, Letter, Turn, shown_name
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
 from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell
 from pbem.tokens import Named
 from pbem.waiting import terms
 
-MOST_QUOTED: Final = 40  # characters of a mail that are quoted back in one piece
 # Moves and cards of all games in one letter: more would come near the 102 KB of HTML at
 # which Gmail clips a mail.
 MOST_IN_DIGEST: Final = 90
@@ -72,7 +71,9 @@ def confirm(letter: Letter, table: Table) -> Content:
 
 def stands(letter: Letter, table: Table) -> Content:
     """Return what stands, for a mail that came when its turn was over."""
-    return _showing(letter, table)
+    content = _showing(letter, table)
+    content.values["why"] = _why(letter.about) if "why" in letter.about else ""
+    return content
 
 
 def digest(letter: Letter) -> Content:
@@ -118,6 +119,13 @@ def house_played(letter: Letter, table: Table) -> Content:
     return _showing(letter, table)
 
 
+def taken_back(letter: Letter, table: Table) -> Content:
+    """Return the news that the move before a player's turn was taken back."""
+    content = _showing(letter, table, since=table.ply)
+    content.values["who"] = shown_name(letter.about["name"])
+    return content
+
+
 def game_over(letter: Letter, table: Table) -> Content:
     """Return the end: the final table, the placings, the key, and the record attached."""
     match, seat = table.match, letter.seat
@@ -149,6 +157,7 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
         plain.came_back,
         plain.sat_down,
         plain.notice,
+        plain.orders,
         plain.proposal,
         plain.for_host,
         digest,
@@ -167,6 +176,7 @@ AT_TABLE: Final[dict[str, Callable[[Letter, Table], Content]]] = {
         stands,
         house_played,
         hand_over,
+        taken_back,
         game_over,
     )
 }
@@ -193,11 +203,12 @@ def _summary(letter_id: int) -> tuple[str, str]:
 
 def _why(about: dict[str, Any]) -> str:
     """Return in words why nothing was played; see post.not_done for what it may hold."""
-    line = _quoted(about.get("line", ""))
+    line = words.quoted(about.get("line", ""))
     match about["why"]:
         case "illegal":
             reason = gettext(
-                about["reason"], **{name: _quoted(what) for name, what in about["fields"].items()}
+                about["reason"],
+                **{name: words.quoted(what) for name, what in about["fields"].items()},
             )
             return gettext(
                 "You wrote %(line)s, and that is not possible now: %(reason)s.",
@@ -207,7 +218,7 @@ def _why(about: dict[str, Any]) -> str:
         case "ambiguous":
             return gettext(
                 "Your mail can be read in more than one way (%(readings)s). Say which you mean.",
-                readings=", ".join(_quoted(reading) for reading in about["readings"]),
+                readings=", ".join(words.quoted(reading) for reading in about["readings"]),
             )
         case "stranger":
             return gettext(
@@ -233,14 +244,6 @@ def _doubt(why: str) -> str:
     return gettext(
         "A mail about your seat came in your name, but it may be forged. It asks for this move:"
     )
-
-
-def _quoted(words: str) -> str:
-    """Return words of a mail so that they can't be read as a move where they are quoted.
-
-    Nothing breaks within them, and a sign is glued on at both ends.
-    """
-    return f"‹{words[:MOST_QUOTED]}›".replace(" ", "\u00a0")
 
 
 def _asking(letter: Letter, table: Table, *, since: int | None = None) -> Content:

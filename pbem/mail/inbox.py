@@ -17,21 +17,21 @@ from flask import current_app
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
-from engine.errors import RulesError
-from pbem import away, lobby, play, post, suppression
-from pbem.errors import PbemError
+from engine.errors import Ambiguous, RulesError, SpokenError
+from pbem import away, lobby, orders, play, post, suppression, undo
+from pbem.errors import MatchOver, PbemError, TooManyOrders
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
 from pbem.mail import letters, note, reply, trust
 from pbem.mail.parser import Parser, Reading
-from pbem.models import Letter, Note, Player, Seat, Turn, Why
+from pbem.models import Letter, Move, Note, Player, Seat, Turn, Why
 from pbem.table import load
 from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
 MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
-ANSWERS: Final = ("not_done", "stands", "confirm")  # to a mail about a turn
+ANSWERS: Final = ("not_done", "stands", "confirm", "orders")  # to a mail about a turn
 # Why a mail may not be its player's, and what hosts read of it.
 DOUBTS: Final = {
     "stranger": "the sender is not the seat's",
@@ -249,15 +249,20 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
 def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> reply.Reply:
     """Read a text as a reply to a turn, with the moves that the turn had."""
     table = load(turn.match, ply=turn.ply)
-    commands = reply.turn_commands(table.game, table.view(turn.seat))
+    moves = reply.turn_commands(table.game, table.view(turn.seat))
+    commands = reply.either(reply.undo_commands(), reply.order_commands(table.game), moves)
     return reply.read(text, page=page, sent=sent, command=commands)
 
 
 def _do(note_id: int, turn: Turn, read: reply.Reply, *, now: datetime) -> None:
     """Do what a reply asks of a turn, or say why not."""
-    if len(read.commands) == 1 and not read.ambiguous:
+    if read.commands == ("undo",) and not read.orders:
+        _take_back(note_id, turn, now=now)
+    elif read.orders and not (read.commands or read.ambiguous or read.refused):
+        _follow_orders(note_id, turn, read.orders, now=now)
+    elif len(read.commands) == 1 and not read.ambiguous:
         # Of a turn that is over too: the same move again is known and needs no words.
-        again = _make_move(note_id, turn, read.commands[0], now=now)
+        again = _make_move(note_id, turn, read.commands[0], read.orders, now=now)
         if again is not None and read.then:
             # Lines that answer one question after the other are a whole turn in one mail.
             _do(note_id, again, _read_moves(again, "\n".join(read.then), sent=None), now=now)
@@ -282,7 +287,8 @@ def _is_forged(facts: note.Facts) -> bool:
 
 def _one_move(turn: Turn, read: reply.Reply) -> str | None:
     """Return the one legal move that a reply asks for, in canonical text; else None."""
-    if len(read.commands) != 1 or read.ambiguous:
+    # With orders it is more than one move, and to confirm that would be half of it.
+    if len(read.commands) != 1 or read.ambiguous or read.orders:
         return None
     table = load(turn.match, ply=turn.ply)
     try:
@@ -305,20 +311,53 @@ def _hold(note_id: int, turn: Turn, move: str | None, doubt: str, *, now: dateti
         play.close_note(note_id, "held", reason=DOUBTS[doubt], turn_id=turn.id, now=now)
 
 
-def _make_move(note_id: int, turn: Turn, text: str, *, now: datetime) -> Turn | None:
-    """Make a move, or say why not; returns the turn in which its seat is asked again at once.
+def _make_move(
+    note_id: int, turn: Turn, text: str, left: Sequence[str], *, now: datetime
+) -> Turn | None:
+    """Make a move and leave orders, or say why not.
 
-    After a move that was made before there is none: what followed then is another mail's.
+    Returns the turn in which its seat is asked again at once. After a move that was made
+    before there is none: what followed then is another mail's.
     """
     try:
-        receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id)
+        receipt = play.make_move(turn.id, text, by="reply", now=now, note_id=note_id, orders=left)
     except RulesError as error:
-        _refuse(note_id, turn, _illegal(text, error), "illegal", now=now)
+        _refuse_anyway(note_id, turn, _illegal("; ".join((text, *left)), error), now=now)
+    except TooManyOrders as error:
+        _refuse_anyway(note_id, turn, _illegal("; ".join(left), error), now=now)
     except PbemError as error:
         _stands(note_id, turn, str(error), now=now)
     else:
         return None if receipt.repeated else receipt.again
     return None
+
+
+def _follow_orders(note_id: int, turn: Turn, texts: Sequence[str], *, now: datetime) -> None:
+    """Leave orders or cancel them, all that a mail says or nothing."""
+    try:
+        orders.follow(turn.asked.id, texts, now=now, note_id=note_id, turn_id=turn.id)
+    except MatchOver as error:
+        _stands(note_id, turn, str(error), now=now)
+    except (RulesError, PbemError) as error:
+        _refuse_anyway(note_id, turn, _illegal("; ".join(texts), error), now=now)
+
+
+def _take_back(note_id: int, turn: Turn, *, now: datetime) -> None:
+    """Take back the move that a turn was closed with; of an open turn, the seat's last move."""
+    played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
+    ply = undo.last_ply(turn.asked) if played is None else played.ply
+    try:
+        undo.take_back(turn.asked.id, ply, now=now, note_id=note_id)
+    except PbemError as error:
+        _refuse_anyway(note_id, turn, _illegal("undo", error), now=now)
+
+
+def _refuse_anyway(note_id: int, turn: Turn, about: dict[str, Any], *, now: datetime) -> None:
+    """Tell the seat's player why something is not done, whether or not they are asked now."""
+    if turn.closed_at is None:
+        _refuse(note_id, turn, about, str(about["why"]), now=now)
+    else:
+        _stands(note_id, turn, str(about["why"]), about, now=now)
 
 
 def _why_not(read: reply.Reply) -> dict[str, Any]:
@@ -333,7 +372,9 @@ def _why_not(read: reply.Reply) -> dict[str, Any]:
     return {"why": "unreadable", "line": read.unreadable or ""}
 
 
-def _illegal(line: str, error: RulesError) -> dict[str, Any]:
+def _illegal(line: str, error: SpokenError) -> dict[str, Any]:
+    if isinstance(error, Ambiguous):
+        return {"why": "ambiguous", "readings": list(error.readings)}
     return {"why": "illegal", "line": line, "reason": error.pattern, "fields": error.fields}
 
 
@@ -385,11 +426,20 @@ def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) 
     turn = db.session.scalar(asked.order_by(Turn.nth.desc()).limit(1))
     if turn is None:
         _finish(note_id, "unreadable", "nothing was asked of the seat yet", now=now)
+    elif _is_beside_the_turn(read := _read_moves(turn, facts.text, page=facts.page, sent=None)):
+        _do(note_id, turn, read, now=now)
     elif turn.closed_at is None:
         first = facts.text.strip().partition("\n")[0]
         _refuse(note_id, turn, {"why": "unreadable", "line": first}, "no turn is named", now=now)
     else:
         _stands(note_id, turn, "no turn is named", now=now)
+
+
+def _is_beside_the_turn(read: reply.Reply) -> bool:
+    """Return whether a mail asks for what needs no turn: orders for later, or taking back."""
+    if read.ambiguous or read.refused:
+        return False
+    return read.commands == ("undo",) or bool(read.orders and not read.commands)
 
 
 def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:
@@ -404,6 +454,9 @@ def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:
 
 def _sent_words(turn: Turn) -> str:
     """Return the words of all letters about the turn, to tell them from the reply's."""
+    if undo.is_void(turn):
+        # Its letters can't be made again, and nothing is read from the answer to one.
+        return ""
     about = select(Letter).where(Letter.turn_id == turn.id).order_by(Letter.id)
     return "\n".join(letters.words_of(letter) for letter in db.session.scalars(about))
 
@@ -418,12 +471,19 @@ def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
 
 
-def _stands(note_id: int, turn: Turn, reason: str, *, now: datetime) -> None:
+def _stands(
+    note_id: int,
+    turn: Turn,
+    reason: str,
+    about: dict[str, Any] | None = None,
+    *,
+    now: datetime,
+) -> None:
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = turn.asked
         if _may_answer(seat, *ANSWERS, now=now):
-            post.stands(turn, seat, now=now)
+            post.stands(turn, seat, about, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)
 
 

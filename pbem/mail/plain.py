@@ -127,6 +127,24 @@ HOST_NEWS: Final = {
 }
 
 
+def orders(letter: Letter) -> Content:
+    """Return the orders of a player that wait, and how to write them."""
+    match, seat, turn = letter.match, letter.seat, letter.turn
+    assert match is not None, "it is about a table"
+    assert seat is not None, "it is for a seat"
+    assert turn is not None, "it answers a mail about a turn"
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": others(seat),
+        "orders": letter.about["orders"],
+        "orders_help": telling.ORDERS_HELP,
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+    }
+    return Content(values, {}, (Named.TURN, turn.id))
+
+
 def notice(letter: Letter) -> Content:
     """Return what happened at a table beside the game."""
     match, seat, about = letter.match, letter.seat, letter.about
@@ -169,6 +187,7 @@ NOTICES: Final = {
         "%(name)s let the time run out twice in a row. The house plays for them until they"
         " come back, or until somebody takes the seat by the table's link."
     ),
+    "taken_back": N_("%(name)s took a move back."),
     "back": N_("%(name)s is back and plays again."),
     "resigned": N_("%(name)s has resigned. The house plays their seat on to the end."),
     "paused": N_("The game is paused, as %(by)s asked. No clock runs until it is resumed."),

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Final
 from engine.errors import Ambiguous, IllegalMove
 from pbem.mail.commands import (
     CODE,
+    ORDER,
     Command,
     Commands,
     NoSuchNumber,
+    either,
     invitation_commands,
     is_weak,
+    order_commands,
     turn_commands,
+    undo_commands,
     word_commands,
 )
 from pbem.mail.lines import (
@@ -36,10 +40,13 @@ __all__ = [
     "NoSuchNumber",
     "Reply",
     "clean",
+    "either",
     "invitation_commands",
     "is_weak",
+    "order_commands",
     "read",
     "turn_commands",
+    "undo_commands",
     "word_commands",
 ]
 
@@ -52,6 +59,7 @@ _SAY: Final = re.compile(r"[\s*_]*(?:say|dire|dis)[*_]*\s?[:：][*_]*\s*", re.IG
 class Reply:
     """What a reply asks for.
 
+    ``orders`` are the lines about orders for later turns, in their order.
     ``ambiguous`` holds the readings to choose from; then there are no commands.
     ``refused`` are well-formed moves that are not legal, each with the reason; those of
     them that follow the last command are in ``then``, as they may be legal once it is
@@ -64,6 +72,7 @@ class Reply:
     unreadable: str | None = None
     refused: tuple[tuple[str, IllegalMove], ...] = ()
     then: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
 
 
 def read(text: str, *, page: str = "", sent: str | None, command: Commands) -> Reply:
@@ -162,22 +171,27 @@ class _Zone:
     def reply(self, say: str | None, seen: str) -> Reply:
         unreadable = None if self.is_something or say else seen[:SEEN]
         refused = tuple(self.refused)
+        orders = tuple(command.text for command in self.commands if command.question == ORDER)
         choice = self._contradiction()
         if choice:
             return Reply(say=say, ambiguous=choice, refused=refused)
-        texts = tuple(dict.fromkeys(command.text for command in self.commands))
-        return Reply(texts, say, (), unreadable, refused, tuple(self.then))
+        texts = tuple(dict.fromkeys(command.text for command in self._answers()))
+        return Reply(texts, say, (), unreadable, refused, tuple(self.then), orders)
+
+    def _answers(self) -> list[Command]:
+        """Return the commands that answer a question of the letter."""
+        return [command for command in self.commands if command.question != ORDER]
 
     def _contradiction(self) -> tuple[str, ...]:
         """Return the readings between which the lines leave a choice; empty if none."""
         choice: list[str] = []
         answers: dict[str, list[str]] = {}
-        for command in self.commands:
+        for command in self._answers():
             answers.setdefault(command.question, []).append(command.text)
         for texts in answers.values():
             if len(set(texts)) > 1:
                 choice += texts
-        clear = {command.text for command in self.commands}
+        clear = {command.text for command in self._answers()}
         for readings in self.readings:
             # One of the readings may stand in clear on another line.
             if len(clear & set(readings)) != 1 or len(clear) != 1:
@@ -202,5 +216,6 @@ def _read_zone(lines: Sequence[_Line], command: Commands) -> _Zone:
         else:
             if found is not None and (line.first or not found.weak):
                 zone.commands.append(found)
-                zone.then.clear()
+                if found.question != ORDER:
+                    zone.then.clear()
     return zone

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
-from pbem.models.match import Match, Move, Notice, Policy, Proposal, Seat, Status, Turn
+from pbem.models.match import (
+    Match,
+    Move,
+    Notice,
+    Policy,
+    Proposal,
+    Seat,
+    StandingOrder,
+    Status,
+    Turn,
+    WithdrawnMove,
+)
 from pbem.models.player import (
     FORMER,
     FORMER_WORDS,
@@ -34,10 +45,12 @@ __all__ = [
     "Proposal",
     "Reminder",
     "Seat",
+    "StandingOrder",
     "Status",
     "Suppression",
     "Turn",
     "Wanted",
     "Why",
+    "WithdrawnMove",
     "shown_name",
 ]

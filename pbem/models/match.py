@@ -251,7 +251,10 @@ class Proposal(Model):
 
 
 class Move(Model):
-    """One decision of a seat, in canonical notation, with all scores after it."""
+    """One decision of a seat, in canonical notation, with all scores after it.
+
+    ``bank_taken`` are the seconds that it came late and took out of the seat's bank.
+    """
 
     __table_args__ = (UniqueConstraint("match_id", "ply"),)
 
@@ -264,3 +267,34 @@ class Move(Model):
     scores: Mapped[list[int]] = mapped_column(JSON)
     by: Mapped[str] = mapped_column(String(16))
     at: Mapped[datetime] = mapped_column(Instant)
+    bank_taken: Mapped[int] = mapped_column(default=0)
+
+
+class WithdrawnMove(Model):
+    """A move that its player took back; it counts no more and keeps its turn's id."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    match_id: Mapped[int] = mapped_column(ForeignKey("match.id"), index=True)
+    ply: Mapped[int]
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turn.id"))
+    seat: Mapped[int]
+    text: Mapped[str] = mapped_column(String(32))
+    by: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime] = mapped_column(Instant)
+    withdrawn_at: Mapped[datetime] = mapped_column(Instant)
+
+
+class StandingOrder(Model):
+    """What a player wants played on a coming turn of a hand; nobody else may know of it.
+
+    ``ended_at`` is when it was cancelled or fired, which made the ``ply``.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    seat_id: Mapped[int] = mapped_column(ForeignKey("seat.id"), index=True)
+    player_id: Mapped[int] = mapped_column(ForeignKey("player.id"))
+    hand: Mapped[int]
+    text: Mapped[str] = mapped_column(String(200))
+    given_at: Mapped[datetime] = mapped_column(Instant)
+    ended_at: Mapped[datetime | None] = mapped_column(Instant)
+    ply: Mapped[int | None]

@@ -170,6 +170,19 @@ def notice(match: Match) -> None:
     agreements.say_yes(proposed.id, agreements.asked(proposed)[0].id, now=NOW)
 
 
+def orders(match: Match) -> None:
+    """Leave orders for later turns by mail."""
+    turn = _asked(match)
+    with writing():
+        post.orders(turn.asked, turn, ["lowest", "if suns led: lowest"], now=NOW)
+
+
+def taken_back(match: Match) -> None:
+    """Let the one who moved before the reader take that back."""
+    with writing():
+        post.taken_back(_asked(match).asked, match.seats[1], now=NOW)
+
+
 def receipt(match: Match) -> None:
     """Move by mail."""
     _move(_asked(match), by="reply")
@@ -233,6 +246,8 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
         confirm,
         proposal,
         notice,
+        orders,
+        taken_back,
         receipt,
         stands,
         house_played,

@@ -9,8 +9,8 @@ from flask_babel import get_locale
 from sqlalchemy import select
 
 from engine import GAMES
-from engine.errors import RulesError
-from pbem import agreements, cleaning, lobby, play, telling
+from engine.errors import Ambiguous, RulesError, SpokenError
+from pbem import agreements, cleaning, lobby, orders, play, standing, telling, undo
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -99,7 +99,7 @@ def seat(token: str) -> Response:
 
 @pages.post("/s/<token>")
 def act(token: str) -> Response:
-    """Change the phrase while the table waits; later resign, or ask the table for something.
+    """Change the phrase while the table waits; later take a move back, resign, or ask the table.
 
     Or follow the game on its public pages as the seat saw it.
     """
@@ -118,13 +118,28 @@ def act(token: str) -> Response:
                 title=GAMES[seat.match.game].title,
                 seat_url=Links().seat(seat),
             )
-        if do == "resign":
+        if do == "take_back":
+            undo.take_back(seat.id, request.form.get("ply", 0, type=_number), now=now)
+        elif do == "order":
+            orders.follow(seat.id, [request.form.get("order", "")], now=now)
+        elif do == "cancel_order":
+            orders.cancel(seat.id, request.form.get("id", 0, type=_number), now=now)
+        elif do == "cancel_orders":
+            orders.follow(seat.id, [standing.CANCEL], now=now)
+        elif do == "resign":
             agreements.resign(seat.id, now=now)
         else:
             agreements.propose(seat.id, do, _about(), now=now)
-    except PbemError as error:
-        return _seat_page(seat, problem=in_words(error), status=409)
+    except (PbemError, RulesError) as error:
+        return _seat_page(seat, problem=_problem(error), status=409)
     return _moved(Links().seat(seat))
+
+
+def _problem(error: SpokenError) -> str:
+    """Return what is wrong with a form, with the readings that it leaves open."""
+    if isinstance(error, Ambiguous):
+        return f"{in_words(error)} ({', '.join(error.readings)})"
+    return in_words(error)
 
 
 def _about() -> dict[str, object]:
@@ -177,8 +192,9 @@ def _show_move(turn: Turn, n: int) -> Response:
 
 
 def _play_move(turn: Turn, n: int) -> Response:
-    table = load(turn.match, ply=turn.ply)
-    text = _choice(telling.tell(table, turn.seat), n).text
+    if turn.closed_at is not None and undo.is_void(turn):
+        return _what_stands(turn, n, status=409)
+    text = _text(turn, n)
     # The page said what it would play; a list that changed since must not play another.
     if request.form.get("move") not in (None, text):
         return _preview_page(turn, n)
@@ -205,8 +221,15 @@ def _held(token: str) -> tuple[Turn, int]:
     turn = letter.turn
     assert turn is not None, "the letter is about a turn"
     refuse_others(turn.asked, letter.player_id or 0)
+    if undo.is_void(turn):
+        raise TurnOver
     told = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
     return turn, told.choice(letter.about["move"]).n
+
+
+def _text(turn: Turn, n: int) -> str:
+    """Return the n-th move that a turn had, in canonical text."""
+    return _choice(telling.tell(load(turn.match, ply=turn.ply), turn.seat), n).text
 
 
 def _choice(told: telling.Telling, n: int) -> telling.Choice:
@@ -237,8 +260,7 @@ def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
     """Say what became of a turn that is over, and lead on."""
     played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
     seat = turn.asked
-    before = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
-    is_same = played is not None and played.text == _choice(before, n).text
+    is_same = played is not None and played.text == _text(turn, n)
     lines = () if played is None else telling.told(load(turn.match), played.ply, turn.seat)
     return _page(
         "web/stands.html",
@@ -253,6 +275,7 @@ def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
 
 def _done_page(receipt: play.Receipt) -> Response:
     table = load(receipt.match)
+    seat = table.seat(receipt.move.seat)
     told = telling.tell(table, receipt.move.seat, since=receipt.move.ply - 1)
     return _page(
         "web/done.html",
@@ -260,7 +283,8 @@ def _done_page(receipt: play.Receipt) -> Response:
         telling=told,
         repeated=receipt.repeated,
         picture=drawn(told.layout, say=told.say, title=told.board),
-        seat_url=Links().seat(table.seat(receipt.move.seat)),
+        seat_url=Links().seat(seat),
+        may_undo=undo.can_take_back(seat, table, now=datetime.now(UTC)),
     )
 
 
@@ -286,6 +310,7 @@ def _seat_page(
         is_opener=match.opener_id == seat.player_id,
         proposals=_proposals(seat) if is_running else (),
         you_url=links.you(seat.player) if seat.player else None,
+        seat_url=links.seat(seat),
         rematch_url=links.rematch(seat) if seat.player else None,
         match=match,
         seat=seat,
@@ -298,6 +323,10 @@ def _seat_page(
         log=telling.log(table, seat.number),
         notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
         is_followed=own_seat(match) == seat,
+        may_undo=undo.can_take_back(seat, table, now=now),
+        orders=orders.waiting(seat),
+        orders_help=telling.ORDERS_HELP,
+        order=request.form.get("order", ""),
     )
 
 

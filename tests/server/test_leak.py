@@ -22,13 +22,14 @@ from flask_babel import force_locale
 from rules.redeal import REDEALERS
 
 from engine import GAMES
+from engine import orders as engine_orders
 from engine.decktet import CARDS, Card
 from engine.errors import BadOption
 from engine.game import cards_in
-from pbem import play, post
+from pbem import orders, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters
-from pbem.models import Letter, Match, Turn
+from pbem.models import Letter, Match, Seat, Turn
 from pbem.samples import story
 from pbem.table import Table, load
 from pbem.web import history
@@ -101,11 +102,61 @@ def tell_all(match: Match, turn: Turn, now) -> list[Letter]:
         post.receipt(table, last, match.moves[-1], None, now=now)
         post.house_played(asked, seat, match.moves[-1], now=now)
         post.stands(asked, seat, now=now)
+        post.receipt(table, last, match.moves[-1], None, kept=["lowest"], now=now)
+        post.taken_back(seat, table.seats[0], now=now)
         post.started(seat, now=now)
         post.hand_over(seat, match.ply - 1, now=now)
-    newest = db.session.query(Letter).order_by(Letter.id.desc()).limit(2).all()
-    assert {letter.kind for letter in newest} == {"started", "hand_over"}
+    newest = db.session.query(Letter).order_by(Letter.id.desc()).limit(3).all()
+    assert {letter.kind for letter in newest} == {"taken_back", "started", "hand_over"}
     return newest
+
+
+RULES = ("lowest", "highest", "then highest of suns", "lowest if it scores 1 or more")
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_an_order_fires_alike_whatever_the_others_hold(app, now, name) -> None:
+    chance, fired = random.Random(name), 0
+    game = GAMES[name]
+    for match, turn in positions(name, now, moves=30):
+        table = load(match)
+        texts = [*RULES, *(card.code for card in table.view(turn.seat).hand)]
+        found = [choice_of(game, table.state, turn.seat, text) for text in texts]
+        fired += len(set(found)) - 1
+        for _ in range(3):
+            state = REDEALERS[name](table.state, turn.seat, chance)
+            assert [choice_of(game, state, turn.seat, text) for text in texts] == found
+    assert fired > 10
+
+
+def choice_of(game, state, seat: int, text: str):
+    return engine_orders.choose(game, game.view(state, seat), engine_orders.read(game, text))
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_a_letter_about_an_order_that_fired_is_the_same_whatever_the_others_hold(
+    app, now, name
+) -> None:
+    chance, told = random.Random(name), 0
+    match_id = running_match(people(name), now=now, game=name).id
+    for _ in range(60):
+        match = db.session.get_one(Match, match_id)
+        if match.status == "over" or told == 3:
+            break
+        turn = db.session.query(Turn).filter_by(match_id=match_id, closed_at=None).first()
+        own = [move.by for move in match.moves if move.seat == turn.seat][-1:]
+        if own == ["order"]:
+            told += 1
+            # After a reply the receipt is the turn's notice.
+            letter = db.session.query(Letter).filter_by(turn_id=turn.id).one()
+            assert letter.kind in ("your_turn", "receipt")
+            assert "Played by your order." in " ".join(text_of(letters.build(letter)).split())
+            check_redeals(letter, chance)
+        for seat_id in [seat.id for seat in match.seats if seat.number != turn.seat]:
+            if not orders.waiting(db.session.get_one(Seat, seat_id)):
+                orders.follow(seat_id, ["lowest"], now=now)
+        play.make_move(turn.id, play.choose_for(turn.id, "random"), by="reply", now=now)
+    assert told > 0
 
 
 @pytest.mark.parametrize("name", list(GAMES))

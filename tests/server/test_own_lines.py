@@ -14,6 +14,7 @@ from engine.errors import BadOption
 from pbem import lobby, play, post
 from pbem.ext import db, writing
 from pbem.mail import contents, letters, plain, reply
+from pbem.mail.commands import Commands
 from pbem.models import Letter, Match, Turn
 from pbem.table import load
 
@@ -33,6 +34,12 @@ def lines(letter: Letter, language: str, table) -> set[str]:
         return wrapped(letters.compose(letter, kind(letter, table)))
 
 
+def commands(table, turn: Turn) -> Commands:
+    """Return what reads the lines of a reply to a turn."""
+    moves = reply.turn_commands(table.game, table.view(turn.seat))
+    return reply.either(reply.undo_commands(), reply.order_commands(table.game), moves)
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("name", list(GAMES))
 def test_no_line_of_ours_reads_as_a_move(app, now, name, language) -> None:
@@ -41,7 +48,7 @@ def test_no_line_of_ours_reads_as_a_move(app, now, name, language) -> None:
         if nth % 3:
             continue
         table = load(match)
-        command = reply.turn_commands(table.game, table.view(turn.seat))
+        command = commands(table, turn)
         asking = db.session.query(Letter).filter_by(turn_id=turn.id, kind="your_turn").one()
         wrong = {line for line in lines(asking, language, table) if reads(line, command)}
         assert wrong == set()
@@ -73,13 +80,18 @@ def test_nor_does_any_other_letter_of_a_turn(app, now, name, language) -> None:
             for text in readings[:3]:
                 post.confirm(asked, seat, text, "stranger", now=now)
             post.stands(asked, seat, now=now)
+            post.orders(seat, asked, ["lowest", "if suns led: lowest"], now=now)
+            post.orders(seat, asked, [], now=now)
+            post.taken_back(seat, table.seats[0], now=now)
             post.digest(seat.player, [asked], [], now=now)
             post.reminders(seat.player, [asked], now=now)
             for what in plain.NOTICES:
                 post.notice(match, what, {"name": "Ann", "until": now.isoformat()}, now=now)
-        command = reply.turn_commands(table.game, table.view(turn.seat))
+        command = commands(table, turn)
         turns = [turn.id, *(move.turn_id for move in match.moves[-1:])]
-        about = Letter.turn_id.in_(turns) | Letter.kind.in_(("digest", "reminders", "notice"))
+        about = Letter.turn_id.in_(turns) | Letter.kind.in_(
+            ("digest", "reminders", "notice", "taken_back")
+        )
         for letter in db.session.query(Letter).filter(about):
             if not letters.is_true(letter) and letter.kind in ("digest", "reminders"):
                 continue
@@ -138,7 +150,7 @@ def test_nor_does_any_line_where_every_option_is_on(app, now, name, language) ->
             break
         if nth % 4 == 3:
             table = load(match)
-            command = reply.turn_commands(table.game, table.view(turn.seat))
+            command = commands(table, turn)
             letter = db.session.query(Letter).filter_by(turn_id=turn.id, kind="your_turn").one()
             found = lines(letter, language, table)
             assert {line for line in found if reads(line, command)} == set()
