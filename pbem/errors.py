@@ -91,3 +91,11 @@ class NotYours(PbemError):
 
 class BadZone(PbemError):
     """that time zone is unknown; write it as Europe/Paris"""
+
+
+class BadTalk(PbemError):
+    """that can't be said; write it anew"""
+
+
+class NobodyThere(PbemError):
+    """nobody here is called %(name)s; there are: %(names)s"""

@@ -10,7 +10,8 @@ from sqlalchemy.orm import defer
 
 from pbem.ext import db
 from pbem.leaving import is_theirs
-from pbem.models import Letter, Match, Note, Player, Proposal, Seat, Suppression
+from pbem.models import Letter, Match, Note, Player, Proposal, Seat, Suppression, Talk
+from pbem.talk import note_of
 
 # Columns by name, so that a new one is not given away before somebody has thought of it.
 _PLAYER: Final = (
@@ -28,6 +29,7 @@ _PLAYER: Final = (
     "entries",
     "mails",
     "moves_by_mail",
+    "wants_hints",
     "unreachable_at",
     "unreachable_why",
     "created_at",
@@ -46,6 +48,7 @@ _SEAT: Final = (
     "is_kept",
 )
 _MOVE: Final = ("ply", "text", "by", "at")
+_TALK: Final = ("text", "at", "hidden_at")
 _LETTER: Final = ("kind", "language", "state", "created_at", "wanted_at", "sent_at")
 _NOTE: Final = ("received_at", "read_at", "verdict")
 
@@ -68,11 +71,17 @@ def data(player: Player) -> dict[str, Any]:
 def _game(seat: Seat) -> dict[str, Any]:
     match = seat.match
     asked = select(Proposal).where(Proposal.seat_id == seat.id).order_by(Proposal.id)
+    said = select(Talk).where(Talk.match_id == match.id, Talk.player_id == seat.player_id)
     return _columns(match, _MATCH) | {
         "opened_by_you": match.opener_id == seat.player_id,
         "players": [other.name for other in match.seats],
         "your_seat": _columns(seat, _SEAT),
         "your_moves": [_columns(move, _MOVE) for move in match.moves if move.seat == seat.number],
+        "you_said": [
+            _columns(one, _TALK) | {"to": one.to.name if one.to else None}
+            for one in db.session.scalars(said.order_by(Talk.id))
+        ],
+        "your_note": note_of(seat),
         "you_asked_for": [
             _columns(one, ("kind", "made_at", "closed_at", "result"))
             for one in db.session.scalars(asked)

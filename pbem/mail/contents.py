@@ -12,7 +12,7 @@ from flask_babel import gettext
 from pbem import words
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import entries, plain
+from pbem.mail import answers, entries, plain
 from pbem.mail.plain import Content
 from pbem.models import Entries, Letter, Turn
 from pbem.table import Table, load, record_file
@@ -151,6 +151,8 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
         plain.notice,
         plain.proposal,
         plain.for_host,
+        plain.talk,
+        answers.answer,
         digest,
         reminders,
     )
@@ -311,7 +313,9 @@ def _showing(letter: Letter, table: Table, *, since: int | None = None) -> Conte
 
 
 def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
-    match = telling.table.match
+    match, number = telling.table.match, telling.view.seat
+    assert number is not None, "letters are for seats"
+    seat = telling.table.seat(number)
     return {
         "telling": telling,
         "match": match,
@@ -322,4 +326,5 @@ def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
         "history_url": Links().match(match),
         "rules_url": Links().rules(match),
         "about": letter.about,
+        **plain.talk_values(letter, seat),
     }

@@ -14,6 +14,7 @@ from pbem.models.player import (
     Wanted,
     shown_name,
 )
+from pbem.models.talk import Heard, Mute, PrivateNote, Talk
 
 __all__ = [
     "FORMER",
@@ -22,20 +23,24 @@ __all__ = [
     "Address",
     "Beat",
     "Entries",
+    "Heard",
     "Letter",
     "LetterState",
     "Mailbox",
     "Match",
     "Move",
+    "Mute",
     "Note",
     "Notice",
     "Player",
     "Policy",
+    "PrivateNote",
     "Proposal",
     "Reminder",
     "Seat",
     "Status",
     "Suppression",
+    "Talk",
     "Turn",
     "Wanted",
     "Why",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Final
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from flask_babel import get_locale
@@ -10,7 +12,7 @@ from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import RulesError
-from pbem import agreements, cleaning, lobby, play, telling
+from pbem import agreements, cleaning, hearing, lobby, play, talk, telling
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -120,11 +122,38 @@ def act(token: str) -> Response:
             )
         if do == "resign":
             agreements.resign(seat.id, now=now)
+        elif do in _TALKING:
+            _TALKING[do](seat, now=now)
         else:
             agreements.propose(seat.id, do, _about(), now=now)
     except PbemError as error:
         return _seat_page(seat, problem=in_words(error), status=409)
     return _moved(Links().seat(seat))
+
+
+def _say(seat: Seat, *, now: datetime) -> None:
+    talk.say(seat.id, request.form.get("text", ""), to=request.form.get("to", ""), now=now)
+
+
+def _note(seat: Seat, *, now: datetime) -> None:
+    talk.write_note(seat.id, request.form.get("text", ""), now=now)
+
+
+def _mute(seat: Seat, **_now: datetime) -> None:
+    talk.mute(seat.id, request.form.get("name", ""))
+
+
+def _unmute(seat: Seat, **_now: datetime) -> None:
+    talk.unmute(seat.id, request.form.get("name", ""))
+
+
+# What the forms about talk and one's own note do.
+_TALKING: Final[dict[str, Callable[..., None]]] = {
+    "say": _say,
+    "note": _note,
+    "mute": _mute,
+    "unmute": _unmute,
+}
 
 
 def _about() -> dict[str, object]:
@@ -298,7 +327,17 @@ def _seat_page(
         log=telling.log(table, seat.number),
         notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
         is_followed=own_seat(match) == seat,
+        said=_said(seat, zone),
+        noted=talk.note_of(seat),
+        muted=hearing.muted(seat.player) if seat.player else (),
+        most_said=talk.MOST,
+        typed=request.form,
     )
+
+
+def _said(seat: Seat, zone: str) -> list[tuple[str, str]]:
+    """Return the talk of a table as a seat may read it: who said it and when, and the words."""
+    return [(plain.said_by(one, seat, zone), one.text) for one in hearing.audible(seat)]
 
 
 def _proposals(seat: Seat) -> list[tuple[str, str | None]]:

@@ -226,7 +226,7 @@ def test_every_picture_is_shown_and_every_shown_one_is_there(everything) -> None
 
 def test_every_letter_says_that_a_machine_wrote_it(everything) -> None:
     for name, case in everything.items():
-        is_answer = name.startswith(("receipt", "not_done", "confirm", "stands"))
+        is_answer = name.startswith(("receipt", "not_done", "confirm", "stands", "answer"))
         assert case.message["Auto-Submitted"] == (
             "auto-replied" if is_answer else "auto-generated"
         ), name
