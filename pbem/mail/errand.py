@@ -50,13 +50,15 @@ _DAY: Final = (
 _AWAY: Final = re.compile(
     r"(?:(?:i am|i'm|i will be|i'll be|je suis|je serai) )?(?:away|absente?)"
     rf"(?: (?:from|on|du|de|le))?(?: (?P<first>{_DAY}))?"
-    rf"(?: (?:to|till|until|-|–|au|à|jusqu'au) (?P<last>{_DAY}))?"
+    rf"(?: (?:to|till|until|au|à|jusqu'au) (?P<last>{_DAY}))?"
 )
 _NEW: Final = re.compile(
     r"(?:new|nouvelle(?: partie de)?|nouveau) (?P<game>\w{1,32}) (?:with|avec) (?P<who>\S.*)"
 )
 _EARS: Final = re.compile(r"(?P<what>mute|unmute|ignorer|écouter) (?P<who>\S.*)")
-_NEAR: Final = 60  # days: an end that lies before its beginning by more is a slip
+_DASH: Final = re.compile(r"(?<=\w)\.?\s[-–—]\s")
+_YEAR: Final = 366  # days
+_NEAR: Final = 60  # days: an end with no year that is farther off is a slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def read(line: str, *, today: date) -> Errand | None:
     word = _WORD(line)
     if word is not None:
         return Errand(word.text)
-    text = clean(line).replace("’", "'")
+    # A dash between two days would be taken for a list's.
+    text = clean(_DASH.sub(" to ", line))
     return _away(text, today) or _new(text) or _ears(text)
 
 
@@ -84,8 +87,8 @@ def _away(text: str, today: date) -> Errand | None:
     found = _AWAY.fullmatch(text)
     if found is None or not (found["first"] or found["last"]):
         return None
-    first = _day(found["first"], after=today) if found["first"] else today
-    last = _day(found["last"], after=first or today) if found["last"] else first
+    first = _day(found["first"], after=today, within=_YEAR) if found["first"] else today
+    last = _day(found["last"], after=first or today, within=_NEAR) if found["last"] else first
     if first is None or last is None:
         # No date, though it looks like one: the words about absences tell how to write them.
         return Errand("away", (found["first"] or "", found["last"] or ""))
@@ -108,8 +111,12 @@ def _ears(text: str) -> Errand | None:
     return Errand(what, (found["who"],))
 
 
-def _day(text: str, *, after: date) -> date | None:
-    """Return the day that is meant: with no year, the next one; None if it is no day."""
+def _day(text: str, *, after: date, within: int) -> date | None:
+    """Return the day that is meant, None if it is no day.
+
+    With no year it is the next one ``after`` a day; or that of the same year, if the next one
+    is not ``within`` so many days.
+    """
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return _date(*(int(part) for part in text.split("-")))
     numbers = [int(number) for number in re.findall(r"\d+", text)]
@@ -122,7 +129,7 @@ def _day(text: str, *, after: date) -> date | None:
     this, following = (_date(year, month, numbers[0]) for year in (after.year, after.year + 1))
     if this is None or this >= after:
         return this
-    is_slip = following is None or (following - after).days > _NEAR
+    is_slip = following is None or (following - after).days > within
     return this if is_slip else following
 
 

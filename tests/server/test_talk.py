@@ -16,18 +16,20 @@ from cast import (
     run_worker,
     running_match,
     seat_of,
+    signed_in,
     signed_in_host,
     text_of,
     words,
 )
 from sqlalchemy import select
 
-from pbem import play, talk
+from pbem import play, suppression, talk
 from pbem.errors import BadTalk, NobodyThere, TooMany
 from pbem.ext import db, tokens, writing
 from pbem.links import Links
 from pbem.mail import inbox, letters
 from pbem.models import (
+    Absence,
     Letter,
     Match,
     Move,
@@ -36,6 +38,7 @@ from pbem.models import (
     Notice,
     Player,
     PrivateNote,
+    Proposal,
     Seat,
     Talk,
 )
@@ -399,3 +402,215 @@ def test_many_lines_of_talk_make_no_heavy_letter(match, mailbox, now) -> None:
     assert "More was said before" in text_of(message)
     assert [line for line in text_of(message).splitlines() if len(line) > 100] == []
     assert len(message.get_body(("html",)).get_content().encode()) < 60_000
+
+
+# What is asked for in words, by mail and by the page.
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_more_time_is_asked_for_both_ways(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+    if way == "mail":
+        assert "The others are asked" in by_mail(mailbox, name, "more time", now=now)
+    else:
+        by_page(app, match, name, do="more_time")
+    (row,) = db.session.scalars(select(Proposal))
+    assert (row.kind, row.seat.name, row.about) == (
+        "more_time",
+        name.title(),
+        {"turn": open_turn(db.session.get_one(Match, match.id)).id},
+    )
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_an_absence_is_kept_both_ways(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+    if way == "mail":
+        answer = by_mail(mailbox, name, "away 24 Dec to 2 Jan", now=now)
+        assert "You are away from Thu 24 Dec" in answer
+    else:
+        player = seat_of(match, name).player
+        form = {"do": "away", "first": "2026-12-24", "last": "2027-01-02"}
+        app.test_client().post(path(Links().you(player)), data=form)
+    (row,) = db.session.scalars(select(Absence))
+    assert (row.starts_at.isoformat(), row.ends_at.isoformat()) == (
+        "2026-12-23T23:00:00+00:00",
+        "2027-01-02T23:00:00+00:00",
+    )
+
+
+def test_an_absence_that_ends_before_it_starts_is_answered_in_words(match, mailbox, now) -> None:
+    name = asked(match)
+    answer = by_mail(mailbox, name, "away 24 Dec to 20 Dec\nnote: zebra", now=now)
+    assert "Not done: the last day comes before the first." in answer
+    assert db.session.query(Absence).count() == 0
+    # What else the mail asks for is done.
+    assert noted() == [(name.title(), "zebra")]
+
+
+def test_who_is_back_ends_the_absence_that_runs(match, mailbox, now) -> None:
+    name = asked(match)
+    by_mail(mailbox, name, "away until 20 Dec", now=now)
+    (row,) = db.session.scalars(select(Absence))
+    assert row.ends_at > now + DAY
+    assert "You are back" in by_mail(mailbox, name, "back", now=now + DAY)
+    db.session.rollback()
+    (row,) = db.session.scalars(select(Absence))
+    assert row.ends_at == now + DAY
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_resigning_asks_once_more(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+
+    def resigned() -> bool:
+        db.session.rollback()
+        return seat_of(db.session.get_one(Match, match.id), name).resigned
+
+    if way == "mail":
+        # Nothing was asked yet, so that even this only asks.
+        assert "Do you really resign?" in by_mail(mailbox, name, "yes, resign", now=now)
+        assert "Do you really resign?" in by_mail(mailbox, name, "resign", now=now)
+        assert not resigned()
+        assert "You have resigned." in by_mail(mailbox, name, "yes, resign", now=now)
+    else:
+        assert "Do you really resign?" in by_page(app, match, name, do="resign").text
+        assert not resigned()
+        by_page(app, match, name, do="resign", sure="1")
+    assert resigned()
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_the_same_game_once_more_both_ways(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+    with writing():
+        play.stop(db.session.get_one(Match, match.id), "stopped", now=now)
+    run_worker(now)
+    seat = seat_of(db.session.get_one(Match, match.id), name)
+    if way == "mail":
+        assert "is open" in by_mail(mailbox, name, "rematch", now=now)
+    else:
+        app.test_client().post(path(Links().rematch(seat)))
+    db.session.rollback()
+    (opened,) = db.session.scalars(select(Match).where(Match.rematch_of == match.id))
+    assert opened.opener.name == name.title()
+    assert sum(seat.invited is not None for seat in opened.seats) == 2
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_a_table_is_opened_both_ways(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+    people = [ADDRESSES["dan"], "eve@players.example"]
+    if way == "mail":
+        line = f"new biscuit with {people[0]}, {people[1]}"
+        assert "Your table" in by_mail(mailbox, name, line, now=now)
+    else:
+        form = {"form_token": TOKEN, "pace_hours": "72", "bank_hours": "72", "policy": "house"}
+        for place, address in enumerate(people, 2):
+            form |= {f"place_{place}": "invite", f"address_{place}": address}
+        assert signed_in(app, name).post("/new/biscuit", data=form).status_code == 303
+    db.session.rollback()
+    (opened,) = db.session.scalars(select(Match).where(Match.id != match.id))
+    assert (opened.game, opened.status, opened.pace_hours, opened.bank_hours) == (
+        "biscuit",
+        "open",
+        72,
+        72,
+    )
+    assert [seat.invited for seat in opened.seats] == [None, *people]
+    assert opened.opener.name == name.title()
+
+
+def test_a_table_that_cannot_be_opened_opens_none(match, mailbox, now) -> None:
+    name = asked(match)
+    for line, reason in (
+        ("new chess with dan@players.example", "there is no such game"),
+        ("new biscuit with dan@@players", "does not look like a mail address"),
+        ("new snakebit with dan@players.example", "Not done:"),
+    ):
+        assert reason in by_mail(mailbox, name, line, now=now)
+        now += DAY
+    assert db.session.query(Match).count() == 1
+
+
+@pytest.mark.parametrize("way", ["mail", "page"])
+def test_mails_stop_and_start_again_both_ways(app, match, mailbox, now, way) -> None:
+    name = asked(match)
+    if way == "mail":
+        answer = by_mail(mailbox, name, "stop", now=now)
+        assert "This is the last mail to you." in answer
+        assert "‹start mails›" in answer
+    else:
+        player = seat_of(match, name).player
+        app.test_client().post(path(Links().you(player)), data={"do": "mails_off"})
+    db.session.rollback()
+    assert suppression.is_suppressed(ADDRESSES[name])
+    if way == "mail":
+        assert "Mails go to you again." in by_mail(mailbox, name, "start mails", now=now)
+    else:
+        app.test_client().post(path(Links().you(player)), data={"do": "mails_on"})
+    db.session.rollback()
+    assert not suppression.is_suppressed(ADDRESSES[name])
+
+
+def test_what_tells_only_is_told(match, mailbox, now) -> None:
+    name = asked(match)
+    other = next(one for one in PEOPLE if one != name)
+    text = by_mail(mailbox, name, "status\nhistory\nhelp\nwhat a lovely day", now=now)
+    assert f"Biscuit, game {match.code}: your turn, due Fri 4 Dec" in text
+    assert "0: " in text
+    assert "‹more time› – asks the others for more time for this move;" in text
+    assert "Not understood: ‹what a lovely day›" in text
+    # The others' hands and whispers are in none of it.
+    assert db.session.query(Move).count() == 0
+    assert letters_to(other, "answer") == []
+
+
+def test_again_mails_the_turn_once_more(match, mailbox, now) -> None:
+    name = asked(match)
+    before = len(letters_to(name, "your_turn"))
+    by_mail(mailbox, name, "again", now=now)
+    assert len(letters_to(name, "your_turn")) == before + 1
+    # A robot that says so again and again is not answered for ever.
+    for nth in range(10):
+        by_mail(mailbox, name, f"again\nstatus\nhm {nth}", now=now)
+    assert len(letters_to(name, "your_turn")) + len(letters_to(name, "answer")) <= 12
+
+
+def test_words_about_a_turn_that_is_over_are_done_and_a_move_is_not(match, mailbox, now) -> None:
+    name = asked(match)
+    old = letter_to(mailbox, name)
+    turn = open_turn(match)
+    play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+    moves = db.session.query(Move).count()
+    raw = reply_to(old, "note: zebra", sender=ADDRESSES[name])
+    inbox.take(raw, inbox.Envelope(str(old["Reply-To"]), ADDRESSES[name]), now=now)
+    run_worker(now)
+    assert noted() == [(name.title(), "zebra")]
+    assert letters_to(name, "stands") == []
+    assert db.session.query(Move).count() == moves
+
+
+def test_a_stranger_says_and_asks_nothing(match, mailbox, now) -> None:
+    name = asked(match)
+    letter = letter_to(mailbox, name)
+    for text in ("say: zebra\nresign", "note: zebra", "stop"):
+        raw = reply_to(letter, text, sender=ADDRESSES["dan"])
+        inbox.take(raw, inbox.Envelope(str(letter["Reply-To"]), ADDRESSES["dan"]), now=now)
+    run_worker(now)
+    assert (said(), noted()) == ([], [])
+    assert not suppression.is_suppressed(ADDRESSES[name])
+    assert letters_to(name, "answer") == []
+
+
+def test_a_letter_of_the_table_is_answered_by_its_seat(match, mailbox, now) -> None:
+    """What is said at once is answered, though that letter is about no turn."""
+    name = asked(match)
+    other = next(one for one in PEOPLE if one != name)
+    with writing():
+        db.session.get_one(Player, seat_of(match, name).player_id).mails = {"talk": "now"}
+    talk.say(seat_of(match, other).id, "hello", now=now)
+    run_worker(now)
+    assert "‹hello›" in text_of(letter_to(mailbox, name))
+    by_mail(mailbox, name, "say: hello yourself", now=now)
+    assert said()[-1] == (name.title(), None, "hello yourself")
