@@ -17,7 +17,7 @@ from pbem.mail.plain import Content
 from pbem.models import Entries, Letter, Turn
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell
+from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell, with_hints
 from pbem.tokens import Named
 from pbem.waiting import terms
 
@@ -136,7 +136,7 @@ def game_over(letter: Letter, table: Table) -> Content:
     }
     name, text = record_file(match)
     file = (name, "application/json", text.encode())
-    return Content(values, {"table": values["picture"]}, files=(file,))
+    return Content(values, {"table": values["picture"]}, (Named.SEAT, seat.id), (file,))
 
 
 PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
@@ -276,6 +276,8 @@ def _section(
 ) -> tuple[dict[str, Any], dict[str, Picture]]:
     """Return what a letter says of one turn, with its pictures by their names."""
     links, seat = Links(), telling.table.seat(turn.seat)
+    if seat.player is not None and seat.player.wants_hints:
+        telling = with_hints(telling)
     values = _table_values(letter, telling) | {
         "prefix": prefix,
         "turn": turn,

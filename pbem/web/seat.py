@@ -302,6 +302,8 @@ def _seat_page(
         return _waiting_page(seat, {})
     table = load(match)
     told = telling.tell(table, seat.number, since=since)
+    if seat.player is not None and seat.player.wants_hints:
+        told = telling.with_hints(told)
     turn = play.open_turn(match, seat.number)
     links = Links()
     zone = seat.player.zone if seat.player else settings().zone
