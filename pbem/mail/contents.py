@@ -221,9 +221,11 @@ def _why(about: dict[str, Any]) -> str:
                 "A mail about your seat came in your name, but it may be forged. Nothing was"
                 " played; if it was you, move by a link below."
             )
+    help_ = gettext("A reply that says ‹help› gets a list of all that can be said.")
     if about.get("line"):
-        return gettext("No move was found in your mail; it began %(line)s.", line=line)
-    return gettext("No move was found in your mail.")
+        found = gettext("No move was found in your mail; it began %(line)s.", line=line)
+        return f"{found} {help_}"
+    return f"{gettext('No move was found in your mail.')} {help_}"
 
 
 def _doubt(why: str) -> str:

@@ -146,13 +146,16 @@ def talk(letter: Letter) -> Content:
     seat, match = letter.seat, letter.match
     assert seat is not None, "it is for a seat"
     assert match is not None, "it is about a table"
+    told = talk_values(letter, seat)
     values = {
         "match": match,
         "title": GAMES[match.game].title,
         "others": others(seat),
+        # As the daily mail tells it.
+        "line": " ".join(f"{one.head} {' '.join(one.lines)}" for one in told["said"]),
         "seat_url": Links().seat(seat),
         "history_url": Links().match(match),
-        **talk_values(letter, seat),
+        **told,
     }
     return Content(values, {}, (Named.SEAT, seat.id))
 
