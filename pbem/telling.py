@@ -147,7 +147,7 @@ def _hinted(telling: Telling) -> list[Choice]:
     for choice in telling.choices:
         if points[choice.n] == most:
             why = [telling.say(one) for one in game.reasons(view, moves[choice.n])]
-            mark = f"★ {gettext('scores most now')}"
+            mark = gettext("★ scores most now")
             told = f"{gettext(':')} ".join([mark, "; ".join(why)] if why else [mark])
             found.append(replace(choice, line=f"{choice.line}. {told}"))
     return found

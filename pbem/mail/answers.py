@@ -106,7 +106,7 @@ WORDS: Final = (
     (N_("mute NAME"), N_("you read no more of what that player says; ‹unmute NAME› undoes it")),
     (N_("more time"), N_("asks the others for more time for this move")),
     (N_("away 24 Dec to 2 Jan"), N_("your clocks stand still on these days")),
-    (N_("back"), N_("you are there again")),
+    (N_("I am back"), N_("ends the absence that runs, and takes your seats back")),
     (N_("resign"), N_("gives up; you are asked once more")),
     (N_("rematch"), N_("after the end: the same game with the same people")),
     (N_("new biscuit with ADDRESS, ADDRESS"), N_("opens a table and invites these people")),

@@ -222,10 +222,10 @@ def _why(about: dict[str, Any]) -> str:
                 " played; if it was you, move by a link below."
             )
     help_ = gettext("A reply that says ‹help› gets a list of all that can be said.")
+    found = gettext("No move was found in your mail.")
     if about.get("line"):
         found = gettext("No move was found in your mail; it began %(line)s.", line=line)
-        return f"{found} {help_}"
-    return f"{gettext('No move was found in your mail.')} {help_}"
+    return f"{found} {help_}"
 
 
 def _doubt(why: str) -> str:
