@@ -30,7 +30,7 @@ MOST_ERRANDS: Final = 5  # of one mail
 MOST_UNREAD: Final = 3  # lines that are shown back
 ASKED_WITHIN: Final = timedelta(days=7)  # how long a question whether to resign stands
 
-Part = dict[str, Any]  # what an answer tells of one errand; see plain.answer
+Part = dict[str, Any]  # what an answer tells of one errand; see mail.answers
 
 
 def do_all(note_id: int, seat: Seat, turn: Turn | None, read: Reply, *, now: datetime) -> bool:
