@@ -23,7 +23,7 @@ from engine.biscuit_table import (
     plays_at,
 )
 from engine.biscuit_told import place_phrase
-from engine.decktet import BASIC, CROWNS, DECK, EXCUSE, Card, cards_of, mask
+from engine.decktet import BASIC, CROWNS, DECK, EXCUSE, Card, Rank, cards_of, mask
 from engine.errors import BadOption
 from engine.game import (
     ALONE,
@@ -55,6 +55,12 @@ OFF: Final = False
 # Pawns and Courts, where they are in the deck, come before these.
 _LAST: Final = mask((*CROWNS, EXCUSE))
 _BASIC: Final = mask(BASIC)
+_NAMES: Final = {
+    Rank.ACE: N_("Ace"),
+    Rank.CROWN: N_("Crown"),
+    Rank.PAWN: N_("Pawn"),
+    Rank.COURT: N_("Court"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +203,25 @@ class Biscuit(Game[BiscuitState, BiscuitView, Move]):
             effects.append(_out_effect(view))
         return Preview(move.card, place_phrase(move), points, tuple(effects))
 
+    def reasons(self, view: BiscuitView, move: Move) -> tuple[Phrase, ...]:
+        """Return what the move's points are for: a run, equal ranks at ends, going out."""
+        if isinstance(move, Keep):
+            return ()
+        gained = gain(view.lines, move, _ranks(view.options))
+        found = []
+        if gained.straight:
+            run = (move.card, *view.lines.inward(move)[: gained.straight - 1])
+            found.append(say("run of %(n)s: %(ranks)s", n=len(run), ranks=_rank_names(run)))
+        if gained.hot or gained.hot_cross:
+            found.append(say("the same rank as at the other end"))
+        if gained.single:
+            found.append(
+                count(gained.single, "the same rank at %(n)s end", "the same rank at %(n)s ends")
+            )
+        if len(view.hand) == 1:
+            found.append(say("your last card"))
+        return tuple(found)
+
     def layout(
         self, view: BiscuitView, *, move: Move | None = None, fresh: frozenset[Card] = frozenset()
     ) -> Layout:
@@ -298,6 +323,15 @@ def _together(seats: Sequence[Seat]) -> Phrase:
     if len(rest) == 1:
         return say("%(seat)s and %(other)s", seat=first, other=rest[0])
     return say("%(seat)s, %(rest)s", seat=first, rest=_together(rest))
+
+
+def _rank_names(cards: Sequence[Card]) -> Phrase:
+    first, *rest = cards
+    rank = first.rank
+    name = say(_NAMES[rank]) if rank in _NAMES else say("%(number)s", number=rank.value)
+    if not rest:
+        return name
+    return say("%(first)s, %(second)s", first=name, second=_rank_names(rest))
 
 
 def _out_effect(view: BiscuitView) -> Phrase:

@@ -302,6 +302,10 @@ class Game(ABC, Generic[State, ViewT, Move]):
     def hint(self, view: ViewT) -> Phrase | None:
         """Return the one rule that matters now for the view's seat, if there is one."""
 
+    def reasons(self, _view: ViewT, _move: Move) -> tuple[Phrase, ...]:
+        """Return why the move scores what it does, from what its seat knows."""
+        return ()
+
     @abstractmethod
     def all_moves(self) -> Iterable[Move]:
         """Return every move that some table allows."""

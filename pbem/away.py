@@ -55,7 +55,7 @@ def change_settings(
     chosen = [step for step in deadlines.STEPS if str(step) in steps]
     if len(chosen) != len(set(steps)):
         raise BadChoice
-    mails = {kind: given.get(f"mail_{kind}", Wanted.NOW) for kind in post.OPTIONAL}
+    mails = {kind: given.get(f"mail_{kind}", post.unasked(kind)) for kind in post.OPTIONAL}
     if not set(mails.values()) <= set(Wanted):
         raise BadChoice
     with writing():
@@ -64,6 +64,7 @@ def change_settings(
         player.language, player.zone, player.entries = language, zone, entries
         player.plays_forced = bool(given.get("plays_forced"))
         player.moves_by_mail = bool(given.get("moves_by_mail"))
+        player.wants_hints = bool(given.get("wants_hints"))
         player.has_page = bool(given.get("has_page"))
         player.mails = mails
         player.quiet_from, player.quiet_until = quiet_from, quiet_until

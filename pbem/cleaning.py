@@ -21,7 +21,7 @@ _ADDRESS: Final = re.compile(
     r"@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
 )
 # Signs that turn what follows them, and the page's own words with it, from right to left.
-_TURNING: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+TURNING: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 # Zones are offered by their place; the names of old, as US/Eastern, are understood too.
 _PLACE: Final = re.compile(
     r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)/"
@@ -59,7 +59,7 @@ def clean_phrase(text: str) -> str:
         phrase = deal.clean_phrase(text)
     except ValueError:
         raise BadPhrase from None
-    if any(unicodedata.category(char) == "Cc" or char in _TURNING for char in phrase):
+    if any(unicodedata.category(char) == "Cc" or char in TURNING for char in phrase):
         raise BadPhrase(N_("a phrase can't hold control characters; type it anew"))
     return phrase
 

@@ -99,3 +99,11 @@ class CannotTakeBack(PbemError):
 
 class TooManyOrders(PbemError):
     """so many orders wait already; cancel some first"""
+
+
+class BadTalk(PbemError):
+    """that can't be said; write it anew"""
+
+
+class NobodyThere(PbemError):
+    """nobody here is called %(name)s; there are: %(names)s"""

@@ -10,7 +10,18 @@ from sqlalchemy.orm import defer
 
 from pbem.ext import db
 from pbem.leaving import is_theirs
-from pbem.models import Letter, Match, Note, Player, Proposal, Seat, StandingOrder, Suppression
+from pbem.models import (
+    Letter,
+    Match,
+    Note,
+    Player,
+    Proposal,
+    Seat,
+    StandingOrder,
+    Suppression,
+    Talk,
+)
+from pbem.talk import note_of
 
 # Columns by name, so that a new one is not given away before somebody has thought of it.
 _PLAYER: Final = (
@@ -28,6 +39,7 @@ _PLAYER: Final = (
     "entries",
     "mails",
     "moves_by_mail",
+    "wants_hints",
     "unreachable_at",
     "unreachable_why",
     "created_at",
@@ -47,6 +59,7 @@ _SEAT: Final = (
 )
 _MOVE: Final = ("ply", "text", "by", "at")
 _ORDER: Final = ("hand", "text", "given_at", "ended_at", "ply")
+_TALK: Final = ("text", "at", "hidden_at")
 _LETTER: Final = ("kind", "language", "state", "created_at", "wanted_at", "sent_at")
 _NOTE: Final = ("received_at", "read_at", "verdict")
 
@@ -72,6 +85,7 @@ def _game(seat: Seat) -> dict[str, Any]:
     left = select(StandingOrder).where(
         StandingOrder.seat_id == seat.id, StandingOrder.player_id == seat.player_id
     )
+    said = select(Talk).where(Talk.match_id == match.id, Talk.player_id == seat.player_id)
     return _columns(match, _MATCH) | {
         "opened_by_you": match.opener_id == seat.player_id,
         "players": [other.name for other in match.seats],
@@ -80,6 +94,11 @@ def _game(seat: Seat) -> dict[str, Any]:
         "your_orders": [
             _columns(one, _ORDER) for one in db.session.scalars(left.order_by(StandingOrder.id))
         ],
+        "you_said": [
+            _columns(one, _TALK) | {"to": one.to.name if one.to else None}
+            for one in db.session.scalars(said.order_by(Talk.id))
+        ],
+        "your_note": note_of(seat),
         "you_asked_for": [
             _columns(one, ("kind", "made_at", "closed_at", "result"))
             for one in db.session.scalars(asked)

@@ -18,15 +18,19 @@ from pbem.models import (
     FORMER,
     Absence,
     Entries,
+    Heard,
     Letter,
     LetterState,
+    Mute,
     Note,
     Notice,
     Player,
+    PrivateNote,
     Proposal,
     Seat,
     StandingOrder,
     Status,
+    Talk,
     Turn,
 )
 
@@ -46,8 +50,8 @@ def delete_account(player_id: int, *, now: datetime) -> None:
     """Delete a player's account; twice changes nothing.
 
     1 no letter goes to them from here on   4 mail of theirs, out and in
-    2 their name in news of their tables    5 addresses, absences, settings
-    3 their seats: resigned, or free again
+    2 their name in news of their tables    5 what they said and noted for themselves
+    3 their seats: resigned, or free again  6 addresses, absences, settings
     """
     with writing():
         player = db.session.get_one(Player, player_id)
@@ -62,6 +66,7 @@ def delete_account(player_id: int, *, now: datetime) -> None:
         _decline_all(addresses, now=now)
         _forget_letters(player, addresses)
         _forget_notes(player, addresses)
+        _forget_talk(player)
         _forget_settings(player)
     _log.info("player %s has deleted their account", player_id)
 
@@ -168,6 +173,9 @@ def _forget_letters(player: Player, addresses: Sequence[str]) -> None:
     )
     for letter in db.session.scalars(quoted):
         letter.about = letter.about | {"line": ""}
+    answers = select(Letter).where(Letter.player_id == player.id, Letter.kind == "answer")
+    for letter in db.session.scalars(answers):
+        letter.about = {"parts": [], "unread": []}
     for address in addresses:
         text = cast(Letter.about, Text)
         for letter in db.session.scalars(
@@ -204,6 +212,17 @@ def _raw_holds(address: str) -> ColumnElement[bool]:
     return func.strpos(func.lower(func.encode(Note.raw, "escape")), address) > 0
 
 
+def _forget_talk(player: Player) -> None:
+    said = select(Talk.id).where(Talk.player_id == player.id)
+    for gone in (
+        delete(Heard).where(Heard.talk_id.in_(said)),
+        delete(Talk).where(Talk.player_id == player.id),
+        delete(PrivateNote).where(PrivateNote.player_id == player.id),
+        delete(Mute).where(or_(Mute.player_id == player.id, Mute.muted_id == player.id)),
+    ):
+        db.session.execute(gone.execution_options(synchronize_session=False))
+
+
 def _forget_settings(player: Player) -> None:
     site = settings()
     for private in (Absence, StandingOrder):
@@ -214,6 +233,6 @@ def _forget_settings(player: Player) -> None:
     player.language, player.zone = site.language, site.zone
     player.quiet_from = player.quiet_until = player.digest_at = player.digested_at = None
     player.mails, player.reminder_steps, player.entries = {}, [], Entries.NONE
-    player.moves_by_mail = player.offers_absence = False
+    player.moves_by_mail = player.wants_hints = player.offers_absence = False
     player.unreachable_at = player.unreachable_why = None
     player.sign_ins += 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import select, update
 
-from pbem import suppression
+from pbem import hearing, suppression
 from pbem.ext import db, settings
 from pbem.models import (
     Letter,
@@ -34,6 +34,22 @@ OPTIONAL: Final = (
     "hand_over",
     "notice",
     "game_over",
+    "talk",
+)
+# What is said comes with the next letter, if its reader has not chosen otherwise.
+_UNASKED: Final = {"talk": Wanted.OFF}
+# Letters that tell what was said since the last one.
+_TELL_TALK: Final = (
+    "your_turn",
+    "reminder",
+    "receipt",
+    "started",
+    "hand_over",
+    "house_played",
+    "stands",
+    "not_done",
+    "game_over",
+    "talk",
 )
 # News of the same sort follow one wish.
 _WISH: Final = {"declined": "sat_down"}
@@ -285,6 +301,50 @@ def add_address(address: str, player: Player, *, state: LetterState, now: dateti
     _add("add_address", address, player.language, player.zone, now, about=about, state=state)
 
 
+def talk(seat: Seat, *, now: datetime) -> None:
+    """Tell a player at once what was said at their table, if they have chosen that."""
+    player = seat.player
+    if player is not None and wish(player, "talk") != Wanted.OFF and hearing.has_untold(seat):
+        _tell(seat, "talk", now=now)
+
+
+def answer(seat: Seat, turn: Turn | None, about: dict[str, Any], *, now: datetime) -> None:
+    """Answer what a player asked for by words in a reply; see mail.answers for ``about``.
+
+    It is added even where its reader wants no mails from now on: that answer is the last one.
+    """
+    player = seat.player
+    if player is None or player.deleted_at is not None:
+        return
+    _add(
+        "answer",
+        player.address,
+        player.language,
+        player.zone,
+        now,
+        player=player,
+        match=seat.match,
+        seat=seat,
+        turn=turn,
+        about=about,
+    )
+
+
+def once_more(seat: Seat, turn: Turn, *, now: datetime) -> None:
+    """Mail a seat's player an open turn again, since they asked for it."""
+    _tell(seat, "your_turn", turn, now=now, is_needed=True)
+
+
+def wish(player: Player, kind: str) -> str:
+    """Return how a player wants letters of a kind."""
+    return player.mails.get(kind, unasked(kind))
+
+
+def unasked(kind: str) -> str:
+    """Return how letters of a kind come to whoever has not said how they want them."""
+    return _UNASKED.get(kind, Wanted.NOW)
+
+
 def drop_notices(turn: Turn) -> None:
     """Drop what still waits to be told about a turn that is over."""
     db.session.execute(
@@ -338,14 +398,13 @@ def _queue(
     kind: str, player: Player, now: datetime, *, is_needed: bool = False, **more: Any
 ) -> bool:
     """Queue a letter to a player, as they want its kind. Returns whether it goes out by itself."""
-    wish = player.mails.get(_WISH.get(kind, kind), Wanted.NOW)
-    wanted = Wanted.NOW if is_needed else wish
+    wanted = Wanted.NOW if is_needed else wish(player, _WISH.get(kind, kind))
     if player.deleted_at is not None or wanted == Wanted.OFF:
         return False
     if suppression.is_suppressed(player.address):
         return False
     is_gathered = wanted == Wanted.DAILY and player.digest_at is not None
-    _add(
+    letter = _add(
         kind,
         player.address,
         player.language,
@@ -355,6 +414,10 @@ def _queue(
         state=LetterState.GATHERED if is_gathered else LetterState.QUEUED,
         **more,
     )
+    if kind in _TELL_TALK and "seat" in more:
+        hearing.tell_untold(letter, more["seat"])
+    for turn_id in letter.about.get("turns", ()) if kind == "digest" else ():
+        hearing.tell_untold(letter, db.session.get_one(Turn, turn_id).asked)
     return not is_gathered
 
 
@@ -368,19 +431,19 @@ def _add(
     about: dict[str, Any] | None = None,
     due_at: datetime | None = None,
     **more: Any,
-) -> None:
+) -> Letter:
     """Add a letter's row; ``more`` are columns by name."""
-    db.session.add(
-        Letter(
-            kind=kind,
-            tail=secrets.token_hex(8),
-            address=address,
-            language=language,
-            zone=zone,
-            about=about or {},
-            due_at=due_at or now,
-            wanted_at=due_at or now,
-            created_at=now,
-            **more,
-        )
+    letter = Letter(
+        kind=kind,
+        tail=secrets.token_hex(8),
+        address=address,
+        language=language,
+        zone=zone,
+        about=about or {},
+        due_at=due_at or now,
+        wanted_at=due_at or now,
+        created_at=now,
+        **more,
     )
+    db.session.add(letter)
+    return letter

@@ -54,6 +54,7 @@ def _opened(seat: Seat, player: Player, phrase: str, *, now: datetime) -> Match:
         weekends=match.weekends,
         policy=match.policy,
         draws_seats=match.draws_seats,
+        allows_whispers=match.allows_whispers,
         rematch_of=match,
         phrase=phrase,
         now=now,

@@ -6,7 +6,7 @@ Everything here comes from a view and from events as its seat was told them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from flask import render_template
@@ -130,6 +130,42 @@ def tell(table: Table, seat: int | None, *, since: int | None = None) -> Telling
         facts=tuple((say(fact.name), say(fact.value)) for fact in table.game.facts(view)),
         hint=None if hint is None else say(hint),
     )
+
+
+def with_hints(telling: Telling) -> Telling:
+    """Return the same with the moves marked that score most now, and why they do."""
+    hinted = {choice.n: choice for choice in _hinted(telling)}
+    if not hinted:
+        return telling
+    return replace(
+        telling,
+        others=tuple(hinted.get(one.n, one) for one in telling.others),
+        holdings=tuple(
+            replace(
+                holding,
+                choices=tuple(hinted.get(one.n, one) for one in holding.choices),
+            )
+            for holding in telling.holdings
+        ),
+    )
+
+
+def _hinted(telling: Telling) -> list[Choice]:
+    """Return the choices that score most, marked; none where all score the same, or nothing."""
+    game, view = telling.table.game, telling.view
+    moves = dict(enumerate(game.moves(view), 1))
+    points = {n: game.preview(view, move).points or 0 for n, move in moves.items()}
+    most = max(points.values(), default=0)
+    if most <= 0 or min(points.values()) == most:
+        return []
+    found = []
+    for choice in telling.choices:
+        if points[choice.n] == most:
+            why = [telling.say(one) for one in game.reasons(view, moves[choice.n])]
+            mark = gettext("★ scores most now")
+            told = f"{gettext(':')} ".join([mark, "; ".join(why)] if why else [mark])
+            found.append(replace(choice, line=f"{choice.line}. {told}"))
+    return found
 
 
 def board(table: Table, view: View, say: Callable[[Phrase], str]) -> str:

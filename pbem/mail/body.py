@@ -9,9 +9,10 @@ from email.message import Message
 from typing import Final
 
 from pbem.mail.flatten import flatten
-from pbem.mail.lines import LINE, clean
+from pbem.mail.lines import clean
 
 BODY: Final = 64 * 1024  # characters of a body that are kept
+LONG_LINE: Final = 4000  # and of one of its lines: what is said may be one long line
 
 # What mails call their charset, and the codec that reads it. Nothing else is obeyed:
 # Python has codecs, such as "hex", that are no charsets.
@@ -59,7 +60,7 @@ def decoded(data: bytes, charset: str) -> str:
 def bodies(mail: Message) -> tuple[str, str]:
     """Return the text that the mail's writer sees, and what its HTML says beside a plain text.
 
-    Both are cut to 64 KB and their lines to 400; the second is empty if there are not both.
+    Both are cut to 64 KB and their lines to 4000; the second is empty if there are not both.
     """
     plain, page = texts(mail)
     if not _is_text(plain):
@@ -69,7 +70,7 @@ def bodies(mail: Message) -> tuple[str, str]:
 
 def _cut(text: str) -> str:
     text = re.sub(r"\r\n?", "\n", text[:BODY]).replace("\0", "")
-    return "\n".join(line[:LINE] for line in text.split("\n"))
+    return "\n".join(line[:LONG_LINE] for line in text.split("\n"))
 
 
 def _is_text(text: str) -> bool:

@@ -12,12 +12,12 @@ from flask_babel import gettext
 from pbem import words
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import entries, plain
+from pbem.mail import answers, entries, plain
 from pbem.mail.plain import Content
 from pbem.models import Entries, Letter, Turn, shown_name
 from pbem.table import Table, load, record_file
 from pbem.tableau import Picture, card_png, png
-from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell
+from pbem.telling import Choice, Telling, choice_words, how_it_ended, last_own, tell, with_hints
 from pbem.tokens import Named
 from pbem.waiting import terms
 
@@ -144,7 +144,7 @@ def game_over(letter: Letter, table: Table) -> Content:
     }
     name, text = record_file(match)
     file = (name, "application/json", text.encode())
-    return Content(values, {"table": values["picture"]}, files=(file,))
+    return Content(values, {"table": values["picture"]}, (Named.SEAT, seat.id), (file,))
 
 
 PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
@@ -160,6 +160,8 @@ PLAIN: Final[dict[str, Callable[[Letter], Content]]] = {
         plain.orders,
         plain.proposal,
         plain.for_host,
+        plain.talk,
+        answers.answer,
         digest,
         reminders,
     )
@@ -230,9 +232,11 @@ def _why(about: dict[str, Any]) -> str:
                 "A mail about your seat came in your name, but it may be forged. Nothing was"
                 " played; if it was you, move by a link below."
             )
+    help_ = gettext("A reply that says ‹help› gets a list of all that can be said.")
+    found = gettext("No move was found in your mail.")
     if about.get("line"):
-        return gettext("No move was found in your mail; it began %(line)s.", line=line)
-    return gettext("No move was found in your mail.")
+        found = gettext("No move was found in your mail; it began %(line)s.", line=line)
+    return f"{found} {help_}"
 
 
 def _doubt(why: str) -> str:
@@ -277,6 +281,8 @@ def _section(
 ) -> tuple[dict[str, Any], dict[str, Picture]]:
     """Return what a letter says of one turn, with its pictures by their names."""
     links, seat = Links(), telling.table.seat(turn.seat)
+    if seat.player is not None and seat.player.wants_hints:
+        telling = with_hints(telling)
     values = _table_values(letter, telling) | {
         "prefix": prefix,
         "turn": turn,
@@ -314,7 +320,9 @@ def _showing(letter: Letter, table: Table, *, since: int | None = None) -> Conte
 
 
 def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
-    match = telling.table.match
+    match, number = telling.table.match, telling.view.seat
+    assert number is not None, "letters are for seats"
+    seat = telling.table.seat(number)
     return {
         "telling": telling,
         "match": match,
@@ -325,4 +333,5 @@ def _table_values(letter: Letter, telling: Telling) -> dict[str, Any]:
         "history_url": Links().match(match),
         "rules_url": Links().rules(match),
         "about": letter.about,
+        **plain.talk_values(letter, seat),
     }

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from flask import current_app
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from engine.errors import Ambiguous, RulesError, SpokenError
@@ -22,7 +22,8 @@ from pbem import away, lobby, orders, play, post, suppression, undo
 from pbem.errors import MatchOver, PbemError, TooManyOrders
 from pbem.ext import db, settings, tokens, writing
 from pbem.links import token_in
-from pbem.mail import letters, note, reply, trust
+from pbem.mail import errands, letters, note, reply, trust
+from pbem.mail.errands import ANSWERS, may_answer
 from pbem.mail.parser import Parser, Reading
 from pbem.models import Letter, Move, Note, Player, Seat, Turn, Why
 from pbem.table import load
@@ -30,8 +31,7 @@ from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
-MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
-ANSWERS: Final = ("not_done", "stands", "confirm", "orders")  # to a mail about a turn
+MOST_COMPARED: Final = 5  # letters to a seat that a reply is compared with
 # Why a mail may not be its player's, and what hosts read of it.
 DOUBTS: Final = {
     "stranger": "the sender is not the seat's",
@@ -243,7 +243,12 @@ def _answer_turn(note_id: int, turn: Turn, facts: note.Facts, *, now: datetime) 
     assert seat.player is not None, "it is their mail"
     # Whatever they wrote: they are there.
     away.come_back(seat.player.id, now=now)
-    _do(note_id, turn, read, now=now)
+    # What is said comes first, so that whoever is asked next reads it in that letter.
+    did = errands.do_all(note_id, seat, turn, read, now=now)
+    if did and not read.asks_for_move:
+        _finish(note_id, "words", None, now=now)
+        return
+    _do(note_id, db.session.get_one(Turn, turn.id), read, now=now)
 
 
 def _read_moves(turn: Turn, text: str, *, page: str = "", sent: str | None) -> reply.Reply:
@@ -306,7 +311,7 @@ def _hold(note_id: int, turn: Turn, move: str | None, doubt: str, *, now: dateti
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = turn.asked
-        if turn.closed_at is None and _may_answer(seat, *ANSWERS, now=now):
+        if turn.closed_at is None and may_answer(seat, *ANSWERS, now=now):
             post.confirm(turn, seat, move, doubt, now=now)
         play.close_note(note_id, "held", reason=DOUBTS[doubt], turn_id=turn.id, now=now)
 
@@ -410,7 +415,7 @@ def _answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: date
 def _invite_again(seat: Seat, *, now: datetime) -> None:
     """Answer with the invitation, whose links do what the mail did not."""
     with writing():
-        if _may_answer(seat, "invitation", now=now):
+        if may_answer(seat, "invitation", now=now):
             post.invitation(db.session.get_one(Seat, seat.id), seat.match.opener, now=now)
 
 
@@ -424,10 +429,19 @@ def _answer_seat(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) 
     away.come_back(seat.player.id, now=now)
     asked = select(Turn).where(Turn.match_id == seat.match_id, Turn.seat == seat.number)
     turn = db.session.scalar(asked.order_by(Turn.nth.desc()).limit(1))
-    if turn is None:
+    sent = _seat_words(seat)
+    read = (
+        reply.read(facts.text, page=facts.page, sent=sent, command=reply.no_commands)
+        if turn is None
+        else _read_moves(turn, facts.text, page=facts.page, sent=sent)
+    )
+    did = errands.do_all(note_id, seat, None, read, now=now)
+    if did and not read.asks_for_move:
+        _finish(note_id, "words", None, now=now)
+    elif turn is None:
         _finish(note_id, "unreadable", "nothing was asked of the seat yet", now=now)
-    elif _is_beside_the_turn(read := _read_moves(turn, facts.text, page=facts.page, sent=None)):
-        _do(note_id, turn, read, now=now)
+    elif _is_beside_the_turn(read):
+        _do(note_id, db.session.get_one(Turn, turn.id), read, now=now)
     elif turn.closed_at is None:
         first = facts.text.strip().partition("\n")[0]
         _refuse(note_id, turn, {"why": "unreadable", "line": first}, "no turn is named", now=now)
@@ -442,16 +456,6 @@ def _is_beside_the_turn(read: reply.Reply) -> bool:
     return read.commands == ("undo",) or bool(read.orders and not read.commands)
 
 
-def _may_answer(seat: Seat, *kinds: str, now: datetime) -> bool:
-    """Return whether another answer of these kinds may go out: robots must not talk for ever."""
-    answers = select(func.count()).where(
-        Letter.seat_id == seat.id,
-        Letter.kind.in_(kinds),
-        Letter.created_at > now - timedelta(hours=1),
-    )
-    return (db.session.scalar(answers) or 0) < MOST_ANSWERS
-
-
 def _sent_words(turn: Turn) -> str:
     """Return the words of all letters about the turn, to tell them from the reply's."""
     if undo.is_void(turn):
@@ -461,12 +465,19 @@ def _sent_words(turn: Turn) -> str:
     return "\n".join(letters.words_of(letter) for letter in db.session.scalars(about))
 
 
+def _seat_words(seat: Seat) -> str:
+    """Return the words of the latest letters to a seat that are about no turn."""
+    about = select(Letter).where(Letter.seat_id == seat.id, Letter.turn_id.is_(None))
+    latest = db.session.scalars(about.order_by(Letter.id.desc()).limit(MOST_COMPARED))
+    return "\n".join(letters.words_of(letter) for letter in latest)
+
+
 def _refuse(note_id: int, turn: Turn, about: dict[str, Any], reason: str, *, now: datetime) -> None:
     """Tell the seat's player what was not done and why, and close the note."""
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = turn.asked
-        if turn.closed_at is None and _may_answer(seat, *ANSWERS, now=now):
+        if turn.closed_at is None and may_answer(seat, *ANSWERS, now=now):
             post.not_done(turn, seat, about, now=now)
         play.close_note(note_id, "not done", reason=reason, turn_id=turn.id, now=now)
 
@@ -482,7 +493,7 @@ def _stands(
     with writing():
         turn = db.session.get_one(Turn, turn.id)
         seat = turn.asked
-        if _may_answer(seat, *ANSWERS, now=now):
+        if may_answer(seat, *ANSWERS, now=now):
             post.stands(turn, seat, about, now=now)
         play.close_note(note_id, "too late", reason=reason, turn_id=turn.id, now=now)
 

@@ -1,7 +1,8 @@
 """Letters: a row becomes the bytes of a mail, in its reader's language.
 
 The same row always gives the same bytes, save that links which are good for half an hour are
-fresh at each try.
+fresh at each try, that a player's own note is shown as it stands, that answers tell how their
+games stand, and that talk is left out once a host has hidden it.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def is_true(letter: Letter) -> bool:
     if not letter.address:
         return False  # its player has deleted their account
     if suppression.is_suppressed(letter.address) and (
-        letter.kind != "sign_in" or suppression.is_blocked(letter.address)
+        not _is_asked_for(letter) or suppression.is_blocked(letter.address)
     ):
         return False
     if letter.kind in ("your_turn", "reminder", "confirm"):
@@ -106,6 +107,13 @@ def is_true(letter: Letter) -> bool:
     if letter.kind == "sign_in":
         return account.may_sign_in(letter)
     return True
+
+
+def _is_asked_for(letter: Letter) -> bool:
+    """Return whether a letter goes to an address that wants no mails: its owner asked for it."""
+    if letter.kind == "answer":
+        return any(part["what"] == "stop" for part in letter.about["parts"])
+    return letter.kind == "sign_in"
 
 
 def build(letter: Letter) -> EmailMessage:
@@ -173,7 +181,7 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     if first is not None and first.id != letter.id:
         message["In-Reply-To"] = first.message_id(site.mail_domain)
         message["References"] = first.message_id(site.mail_domain)
-    is_answer = letter.kind in ("receipt", "not_done", "confirm", "stands")
+    is_answer = letter.kind in ("receipt", "not_done", "confirm", "stands", "answer")
     message["Auto-Submitted"] = "auto-replied" if is_answer else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["x-ms-reactions"] = "disallow"

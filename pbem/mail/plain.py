@@ -11,13 +11,19 @@ from flask_babel import format_decimal, gettext
 
 from engine import GAMES
 from engine.game import N_
-from pbem import account, telling, words
+from pbem import account, hearing, telling, words
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.lobby import find_player
-from pbem.models import Letter, Proposal, Seat, Turn, shown_name
+from pbem.mail.quoting import harmless
+from pbem.models import Letter, Proposal, Seat, Talk, Turn, shown_name
 from pbem.tableau import Picture
+from pbem.talk import note_of
 from pbem.tokens import Named
+
+# Characters of talk in one letter; a single line of it is told whole.
+MOST_TALK: Final = 3000
+MOST_SHOWN: Final = 120  # characters of a mail's line that are shown back to its writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,63 @@ def orders(letter: Letter) -> Content:
     return Content(values, {}, (Named.TURN, turn.id))
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that was said: who said it and when, and its lines as a letter shows them."""
+
+    head: str
+    lines: tuple[str, ...]
+
+
+def talk(letter: Letter) -> Content:
+    """Return what was said at a table, for whoever wants to read it at once."""
+    seat, match = letter.seat, letter.match
+    assert seat is not None, "it is for a seat"
+    assert match is not None, "it is about a table"
+    told = talk_values(letter, seat)
+    values = {
+        "match": match,
+        "title": GAMES[match.game].title,
+        "others": others(seat),
+        # As the daily mail tells it.
+        "line": " ".join(f"{one.head} {' '.join(one.lines)}" for one in told["said"]),
+        "seat_url": Links().seat(seat),
+        "history_url": Links().match(match),
+        **told,
+    }
+    return Content(values, {}, (Named.SEAT, seat.id))
+
+
+def talk_values(letter: Letter, seat: Seat) -> dict[str, Any]:
+    """Return what a letter tells a seat of the talk, and its player's own note.
+
+    Of more than a letter holds it is the newest.
+    """
+    told, length = hearing.told(letter, seat), 0
+    shown: list[Said] = []
+    for one in reversed(told):
+        length += len(one.text)
+        if shown and length > MOST_TALK:
+            break
+        shown.append(Said(said_by(one, seat, letter.zone), tuple(harmless(one.text))))
+    return {
+        "said": shown[::-1],
+        "is_more": len(shown) < len(told),
+        "noted": harmless(note_of(seat)),
+    }
+
+
+def said_by(one: Talk, seat: Seat, zone: str) -> str:
+    """Return who said something, to whom if not to all, and when, as a seat reads it."""
+    by = one.seat.name if one.seat.player_id == one.player_id else one.player.name
+    at = words.moment(one.at, zone)
+    if one.to is None:
+        return gettext("%(name)s, %(time)s:", name=by, time=at)
+    if one.player_id != seat.player_id:
+        return gettext("%(name)s, only to you, %(time)s:", name=by, time=at)
+    return gettext("%(name)s, only to %(to)s, %(time)s:", name=by, to=one.to.name, time=at)
+
+
 def notice(letter: Letter) -> Content:
     """Return what happened at a table beside the game."""
     match, seat, about = letter.match, letter.seat, letter.about
@@ -198,6 +261,7 @@ NOTICES: Final = {
         " the house plays."
     ),
     "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
+    "hidden": N_("A line of what %(name)s said was hidden, as %(by)s asked."),
     "mailed": N_("The turn of %(name)s was mailed once more, as %(by)s asked."),
     "ended": N_("The game was ended as it stands, as %(by)s asked."),
     "cancelled": N_("This table did not fill within three weeks, so it is closed."),

@@ -53,6 +53,23 @@ __all__ = [
 SEEN: Final = 120  # characters of a line that are shown back to its writer
 
 _SAY: Final = re.compile(r"[\s*_]*(?:say|dire|dis)[*_]*\s?[:：][*_]*\s*", re.IGNORECASE)
+# To one player, and to oneself. Names have at most 40 characters.
+_ASIDE: Final = re.compile(
+    r"[\s*_]*(?:(?:say|dire|dis)\s(?:(?:to|à)\s)?\s*(?P<to>[^:：]{1,40}?)|note)"
+    r"[*_]*\s?[:：][*_]*\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words that are no command: for the table, for one player, or a note to oneself.
+
+    ``to`` names that one player; it is empty for the table and None for a note.
+    """
+
+    to: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,8 @@ class Reply:
     ``refused`` are well-formed moves that are not legal, each with the reason; those of
     them that follow the last command are in ``then``, as they may be legal once it is
     done. ``unreadable`` is what was seen if nothing of it could be read, or empty.
+    ``say`` is what is said to the table; ``said`` is all that is said, aside too. ``typed``
+    are the lines in which other words than moves may stand.
     """
 
     commands: tuple[str, ...] = ()
@@ -73,6 +92,18 @@ class Reply:
     refused: tuple[tuple[str, IllegalMove], ...] = ()
     then: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
+    said: tuple[Said, ...] = field(default=(), compare=False)
+    typed: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def asks_for_move(self) -> bool:
+        """Return whether a move, an order for one, or what looks like one, was read."""
+        return bool(self.commands or self.orders or self.ambiguous or self.refused)
+
+
+def no_commands(_line: str) -> Command | None:
+    """Read no line as a move: the mail is about no turn."""
+    return None
 
 
 def read(text: str, *, page: str = "", sent: str | None, command: Commands) -> Reply:
@@ -90,13 +121,44 @@ def read(text: str, *, page: str = "", sent: str | None, command: Commands) -> R
 
 
 def _read(text: str, *, sent: str | None, command: Commands) -> Reply:
-    lines = [line[:LINE] for line in text.splitlines()]
-    own = _own_lines(lines, Letter(sent))
-    say = "\n".join(line.text for line in own if line.said).strip() or None
-    typed = [line for line in own if not line.said]
+    own = _own_lines(text.splitlines(), Letter(sent))
+    said = _said(own)
+    say = "\n".join(one.text for one in said if one.to == "").strip() or None
+    typed = [line for line in own if line.said is None]
     top = _read_zone([line for line in typed if not line.below], command)
     found = top if top.is_something else _read_zone([line for line in typed if line.below], command)
-    return found.reply(say, next((line.text.strip() for line in typed), ""))
+    reply = found.reply(say, next((line.text.strip() for line in typed), ""))
+    return replace(reply, said=said, typed=_typed(typed))
+
+
+def _said(own: Sequence[_Line]) -> tuple[Said, ...]:
+    """Return what is said, each to its end."""
+    found: dict[int, list[_Line]] = {}
+    for line in own:
+        if line.said is not None:
+            found.setdefault(line.said.at, []).append(line)
+    return tuple(
+        Said(lines[0].said.to, "\n".join(line.text for line in lines).strip())
+        for lines in found.values()
+        if lines[0].said is not None
+    )
+
+
+def _typed(typed: Sequence[_Line]) -> tuple[str, ...]:
+    """Return the lines above all that is quoted; or the one line below, if it is all there is.
+
+    Below, a word alone may be a piece of our own letter that a program has wrapped.
+    """
+    top = [line.text for line in typed if not line.below]
+    return tuple(top) if top or len(typed) != 1 else (typed[0].text,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Speech:
+    """Where something that is said begins, and whom it is for; see Said."""
+
+    at: int
+    to: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,46 +168,62 @@ class _Line:
     text: str
     below: bool
     first: bool
-    said: bool
+    said: _Speech | None
 
 
 def _own_lines(lines: Sequence[str], letter: Letter) -> list[_Line]:
     """Return the lines that are neither quoted, nor ours, nor headers, nor a signature."""
     found: list[_Line] = []
-    below = saying = signed = seen = banner = known = False
+    below = signed = seen = banner = known = False
+    saying: _Speech | None = None
     headers, fresh, at = 0, True, 0
     while at < len(lines):
-        line, here = lines[at], at
+        line, here = lines[at][:LINE], at
         at += 1
         if not line.strip() or not clean(line):
             banner = False
             if saying:
-                found.append(_Line("", below, first=False, said=True))
+                found.append(_Line("", below, first=False, said=saying))
             continue
         if not seen and (banner or is_banner(line) or (here and is_divider(line) and not headers)):
             banner = not is_divider(line)
             continue
         first, seen = not seen, True
-        spoken = _SAY.match(line)
+        ours = _is_ours(line, letter, first=first)
+        spoken = _spoken(line, ours=ours)
         header = 0 if spoken else header_lines(lines, here)
-        if is_quoted(line) or (_is_ours(line, letter, first=first) and not spoken):
-            below, saying, signed, fresh, known = True, False, False, True, True
+        if is_quoted(line) or (ours and not spoken):
+            below, saying, signed, fresh, known = True, None, False, True, True
         elif header:
             # A second header inside the mail stands over an older one: a move in it is old.
             headers += fresh
             if headers > 1:
                 # With nothing of ours under the first, that one stands over another's mail.
                 return found if known else [line for line in found if not line.below]
-            below, saying, signed, fresh = True, False, False, False
+            below, saying, signed, fresh = True, None, False, False
             at = here + header
         elif is_signature(line):
-            saying, signed = False, True
+            saying, signed = None, True
         elif not signed:
             fresh = True
-            saying = saying or spoken is not None
-            text = line[spoken.end() :] if spoken else line
-            found.append(_Line(text, below, first, saying))
+            saying = _speech(spoken, here) or saying
+            # What is said is kept whole, however long its line is.
+            text = lines[here] if saying else line
+            found.append(_Line(text[spoken.end() :] if spoken else text, below, first, saying))
     return found
+
+
+def _spoken(line: str, *, ours: bool) -> re.Match[str] | None:
+    """Return the words with which a line begins to say something, if it does."""
+    return _SAY.match(line) or (None if ours else _ASIDE.match(line))
+
+
+def _speech(spoken: re.Match[str] | None, at: int) -> _Speech | None:
+    if spoken is None:
+        return None
+    if spoken.re is _SAY:
+        return _Speech(at, "")
+    return _Speech(at, None if spoken["to"] is None else spoken["to"].strip(" *_"))
 
 
 def _is_ours(line: str, letter: Letter, *, first: bool) -> bool:

@@ -25,6 +25,7 @@ from pbem.models.player import (
     Wanted,
     shown_name,
 )
+from pbem.models.talk import Heard, Mute, PrivateNote, Talk
 
 __all__ = [
     "FORMER",
@@ -33,21 +34,25 @@ __all__ = [
     "Address",
     "Beat",
     "Entries",
+    "Heard",
     "Letter",
     "LetterState",
     "Mailbox",
     "Match",
     "Move",
+    "Mute",
     "Note",
     "Notice",
     "Player",
     "Policy",
+    "PrivateNote",
     "Proposal",
     "Reminder",
     "Seat",
     "StandingOrder",
     "Status",
     "Suppression",
+    "Talk",
     "Turn",
     "Wanted",
     "Why",

@@ -47,7 +47,8 @@ class Match(Model):
     until the match is over. ``ply`` counts its moves. One that ``is_listed`` is shown to
     everybody while it waits for players. ``rematch_of`` is the match whose players it asks
     once more. With ``weekends`` its clocks stand still on Saturdays and Sundays.
-    ``paused_at`` is set while all of them are stopped.
+    ``paused_at`` is set while all of them are stopped. With ``allows_whispers`` a player may
+    say something to one other alone.
     """
 
     __table_args__ = (
@@ -69,6 +70,7 @@ class Match(Model):
     rematch_of: Mapped[int | None] = mapped_column(ForeignKey("match.id"), unique=True)
     is_listed: Mapped[bool] = mapped_column(default=False)
     draws_seats: Mapped[bool] = mapped_column(default=False)
+    allows_whispers: Mapped[bool] = mapped_column(default=False)
     server_key: Mapped[bytes] = mapped_column(LargeBinary)
     commitment: Mapped[str] = mapped_column(String(64))
     pace_hours: Mapped[int]

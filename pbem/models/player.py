@@ -52,7 +52,8 @@ class Player(Model):
     each turn) are minutes after midnight in their zone; ``digested_at`` is when the last
     digest left. ``reminder_steps`` are hours before the deadline, see deadlines.STEPS.
     ``mails`` says, by the kind of letter, which are wanted in the daily mail or not at all.
-    With ``moves_by_mail`` the links to moves are ready-made replies. Who ``has_page`` wants a
+    With ``moves_by_mail`` the links to moves are ready-made replies. Who ``wants_hints`` is
+    shown the moves that score most. Who ``has_page`` wants a
     public page of their results.
     ``unreachable_at`` is when a letter came back last; ``offers_absence`` asks the next
     letter to offer an absence, once.
@@ -73,6 +74,7 @@ class Player(Model):
     entries: Mapped[str] = mapped_column(String(8), default=Entries.ATTACHED)
     mails: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     moves_by_mail: Mapped[bool] = mapped_column(default=False)
+    wants_hints: Mapped[bool] = mapped_column(default=False)
     has_page: Mapped[bool] = mapped_column(default=False)
     unreachable_at: Mapped[datetime | None] = mapped_column(Instant)
     unreachable_why: Mapped[str | None] = mapped_column(String(200))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import select
 
@@ -13,10 +13,11 @@ from engine import deal
 from engine.decktet import CARDS
 from engine.errors import RulesError
 from pbem import account, agreements, lobby, play, post
+from pbem import talk as table_talk
 from pbem.clocks import open_turns
 from pbem.ext import db, writing
 from pbem.lobby import Chair
-from pbem.models import Letter, Match, Player, Status, Turn
+from pbem.models import Letter, Match, Player, Status, Turn, Wanted
 from pbem.table import load
 from pbem.telling import tell
 
@@ -183,6 +184,31 @@ def taken_back(match: Match) -> None:
         post.taken_back(_asked(match).asked, match.seats[1], now=NOW)
 
 
+def talk(match: Match) -> None:
+    """Hear at once what another player says."""
+    reader, other, _third = match.seats
+    with writing():
+        player = db.session.get_one(Player, reader.player_id)
+        player.mails = player.mails | {"talk": Wanted.NOW}
+    table_talk.say(other.id, "Good luck, all of you!\nI keep my 9 for later.", now=NOW)
+
+
+def answer(match: Match) -> None:
+    """Ask in a reply for all that can be answered with words."""
+    turn = _asked(match)
+    table_talk.write_note(turn.asked.id, "Mind the Crowns.", now=NOW)
+    words: tuple[dict[str, Any], ...] = (
+        {"what": "status"},
+        {"what": "history", "ply": match.ply},
+        {"what": "resign", "seats": len(match.seats)},
+        {"what": "help"},
+    )
+    with writing():
+        turn = db.session.get_one(Turn, turn.id)
+        about = {"parts": [*words], "unread": ["play 9 please", "what a day"]}
+        post.answer(turn.asked, turn, about, now=NOW)
+
+
 def receipt(match: Match) -> None:
     """Move by mail."""
     _move(_asked(match), by="reply")
@@ -248,6 +274,8 @@ OF_TABLE: Final[dict[str, Callable[[Match], None]]] = {
         notice,
         orders,
         taken_back,
+        talk,
+        answer,
         receipt,
         stands,
         house_played,

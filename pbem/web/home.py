@@ -122,6 +122,7 @@ def open_table(game_name: str) -> Response:
             policy=request.form.get("policy", Policy.HOUSE),
             draws_seats=bool(request.form.get("draws_seats")),
             is_listed=bool(request.form.get("is_listed")),
+            allows_whispers=bool(request.form.get("allows_whispers")),
             phrase=request.form.get("phrase", ""),
             now=datetime.now(UTC),
         )

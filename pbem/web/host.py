@@ -21,18 +21,18 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.game import N_
-from pbem import agreements
+from pbem import agreements, hearing, talk
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
 from pbem.mail.plain import notice_line, wish
-from pbem.models import Match, Player, Proposal, Status
+from pbem.models import Match, Player, Proposal, Status, Talk
 from pbem.waiting import Waiting, waiting
 from pbem.web.errors import in_words
 from pbem.web.host_mail import LATE_AFTER, given_up, not_understood
 from pbem.web.host_mail import waiting as waiting_letters
 from pbem.web.security import check_form, keep_private, the_host
 
-ACTS: Final = (*agreements.OPENERS, "end", "mail_again")
+ACTS: Final = (*agreements.OPENERS, "end", "mail_again", "hide")
 
 pages = Blueprint("host", __name__)
 pages.after_request(keep_private)
@@ -48,6 +48,7 @@ class Running:
     kept: tuple[str, ...]
     proposals: tuple[tuple[str, Proposal], ...]
     notices: tuple[tuple[datetime, str], ...]
+    said: tuple[Talk, ...]
 
     @property
     def is_late(self) -> bool:
@@ -73,7 +74,10 @@ def act(code: str) -> Response | Answer:
             raise BadChoice
         if do == "end" and not request.form.get("sure"):
             raise BadChoice(N_("tick that you are sure; the end of a game can't be undone"))
-        agreements.as_host(match.id, do, _about(), now=datetime.now(UTC))
+        if do == "hide":
+            talk.hide(_number("talk"), match, now=datetime.now(UTC))
+        else:
+            agreements.as_host(match.id, do, _about(), now=datetime.now(UTC))
     except PbemError as error:
         return _page(host, in_words(error), 400, code=code)
     return redirect(url_for("host.games"), code=303)
@@ -113,6 +117,7 @@ def _running(match: Match, now: datetime, zone: str) -> Running:
         ),
         tuple((wish(one), one) for one in agreements.open_proposals(match)),
         tuple((one.at, notice_line(one.what, one.about, zone)) for one in match.notices),
+        tuple(hearing.open_talk(match)),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Final
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from flask_babel import get_locale
@@ -10,7 +12,18 @@ from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import Ambiguous, RulesError, SpokenError
-from pbem import agreements, cleaning, lobby, orders, play, standing, telling, undo
+from pbem import (
+    agreements,
+    cleaning,
+    hearing,
+    lobby,
+    orders,
+    play,
+    standing,
+    talk,
+    telling,
+    undo,
+)
 from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
@@ -118,16 +131,8 @@ def act(token: str) -> Response:
                 title=GAMES[seat.match.game].title,
                 seat_url=Links().seat(seat),
             )
-        if do == "take_back":
-            undo.take_back(seat.id, request.form.get("ply", 0, type=_number), now=now)
-        elif do == "order":
-            orders.follow(seat.id, [request.form.get("order", "")], now=now)
-        elif do == "cancel_order":
-            orders.cancel(seat.id, request.form.get("id", 0, type=_number), now=now)
-        elif do == "cancel_orders":
-            orders.follow(seat.id, [standing.CANCEL], now=now)
-        elif do == "resign":
-            agreements.resign(seat.id, now=now)
+        if do in _ACTS:
+            _ACTS[do](seat, now=now)
         else:
             agreements.propose(seat.id, do, _about(), now=now)
     except (PbemError, RulesError) as error:
@@ -140,6 +145,56 @@ def _problem(error: SpokenError) -> str:
     if isinstance(error, Ambiguous):
         return f"{in_words(error)} ({', '.join(error.readings)})"
     return in_words(error)
+
+
+def _take_back(seat: Seat, *, now: datetime) -> None:
+    undo.take_back(seat.id, request.form.get("ply", 0, type=_number), now=now)
+
+
+def _order(seat: Seat, *, now: datetime) -> None:
+    orders.follow(seat.id, [request.form.get("order", "")], now=now)
+
+
+def _cancel_order(seat: Seat, *, now: datetime) -> None:
+    orders.cancel(seat.id, request.form.get("id", 0, type=_number), now=now)
+
+
+def _cancel_orders(seat: Seat, *, now: datetime) -> None:
+    orders.follow(seat.id, [standing.CANCEL], now=now)
+
+
+def _resign(seat: Seat, *, now: datetime) -> None:
+    agreements.resign(seat.id, now=now)
+
+
+def _say(seat: Seat, *, now: datetime) -> None:
+    talk.say(seat.id, request.form.get("text", ""), to=request.form.get("to", ""), now=now)
+
+
+def _note(seat: Seat, *, now: datetime) -> None:
+    talk.write_note(seat.id, request.form.get("text", ""), now=now)
+
+
+def _mute(seat: Seat, **_now: datetime) -> None:
+    talk.mute(seat.id, request.form.get("name", ""))
+
+
+def _unmute(seat: Seat, **_now: datetime) -> None:
+    talk.unmute(seat.id, request.form.get("name", ""))
+
+
+# What the forms of a seat do that asks nobody else.
+_ACTS: Final[dict[str, Callable[..., None]]] = {
+    "take_back": _take_back,
+    "order": _order,
+    "cancel_order": _cancel_order,
+    "cancel_orders": _cancel_orders,
+    "resign": _resign,
+    "say": _say,
+    "note": _note,
+    "mute": _mute,
+    "unmute": _unmute,
+}
 
 
 def _about() -> dict[str, object]:
@@ -297,6 +352,8 @@ def _seat_page(
         return _waiting_page(seat, {})
     table = load(match)
     told = telling.tell(table, seat.number, since=since)
+    if seat.player is not None and seat.player.wants_hints:
+        told = telling.with_hints(told)
     turn = play.open_turn(match, seat.number)
     links = Links()
     zone = seat.player.zone if seat.player else settings().zone
@@ -327,7 +384,17 @@ def _seat_page(
         orders=orders.waiting(seat),
         orders_help=telling.ORDERS_HELP,
         order=request.form.get("order", ""),
+        said=_said(seat, zone),
+        noted=talk.note_of(seat),
+        muted=hearing.muted(seat.player) if seat.player else (),
+        most_said=talk.MOST,
+        typed=request.form,
     )
+
+
+def _said(seat: Seat, zone: str) -> list[tuple[str, str]]:
+    """Return the talk of a table as a seat may read it: who said it and when, and the words."""
+    return [(plain.said_by(one, seat, zone), one.text) for one in hearing.audible(seat)]
 
 
 def _proposals(seat: Seat) -> list[tuple[str, str | None]]:

@@ -96,6 +96,8 @@ def ask_who() -> Response | None:
 
 def remember_device(response: Response) -> Response:
     """Remember a browser in which the tick was set."""
+    if response.status_code == 413:
+        return response  # its form was too much to be read
     if request.method == "POST" and _is_ticked() and not _is_remembered():
         response.set_cookie(
             _DEVICE,

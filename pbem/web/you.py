@@ -36,6 +36,7 @@ MAIL_WORDS: Final = {
     "hand_over": N_("A hand is over, and it is another's turn"),
     "notice": N_("News of the table: who is away, pauses, more time"),
     "game_over": N_("How a game ended"),
+    "talk": N_("What is said at a table, in a mail of its own; else the next letter tells it"),
 }
 
 
@@ -154,6 +155,7 @@ def _page(player: Player, problem: str, status: int) -> Response:
         most=deadlines.MOST_ABSENCE,
         today=now.astimezone(clocks.zone_of(player)).date(),
         optional=post.OPTIONAL,
+        wish=post.wish,
         mail_words=lambda kind: gettext(MAIL_WORDS[kind]),
         is_suppressed=suppression.is_suppressed(player.address),
         is_missed=player.unreachable_at is not None or away.is_kept_anywhere(player),

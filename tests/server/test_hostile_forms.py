@@ -5,17 +5,17 @@ from __future__ import annotations
 import html
 
 import pytest
-from cast import ADDRESSES, form_token, player
+from cast import ADDRESSES, form_token, player, running_match
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from engine import GAMES
 from pbem import lobby
-from pbem.ext import db
+from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.lobby import Chair
-from pbem.models import Match, Player, Seat
+from pbem.models import Match, Player, PrivateNote, Seat, Talk
 
 HOSTILE = {
     "emoji": "🃏👩‍👩‍👧",
@@ -144,6 +144,28 @@ def test_a_new_table(anns, hostile) -> None:
         assert page.status_code in (303, 400), field
         assert "<script>" not in page.text, field
     assert_stored_safely()
+
+
+def test_talk_and_notes(app: Flask, hostile, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    with writing():
+        db.session.get_one(Match, match.id).allows_whispers = True
+    seat = db.session.get_one(Match, match.id).seats[0]
+    client, url = app.test_client(), path(Links().seat(seat))
+    post_each(client, url, {"do": "say", "text": "hello", "to": "Bob"}, ["text"], hostile)
+    post_each(client, url, {"do": "note", "text": "hello"}, ["text"], hostile)
+    for form in ({"do": "say", "text": "hello", "to": hostile}, {"do": "mute", "name": hostile}):
+        page = client.post(url, data=form)
+        assert (page.status_code, 'role="alert"' in page.text) == (409, True)
+        assert "<script>" not in page.text
+    page = client.get(url)
+    assert page.status_code == 200
+    assert "<script>" not in page.text
+    db.session.rollback()
+    kept = [*db.session.scalars(select(Talk.text)), *db.session.scalars(select(PrivateNote.text))]
+    for text in kept:
+        assert len(text) <= 2000
+        assert not any(char in text for char in "\x00\x07\x1b\r\u202e\u2066")
 
 
 def test_joining(app: Flask, anns, hostile, now) -> None:

@@ -16,6 +16,7 @@ from cast import (
     letters_to,
     move_links,
     open_turn,
+    parsed,
     reply_to,
     run_worker,
     running_match,
@@ -28,9 +29,9 @@ from sqlalchemy import select
 from pbem import lobby, play
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import inbox
+from pbem.mail import inbox, letters
 from pbem.mail.listener import Listener
-from pbem.models import Match, Move, Note
+from pbem.models import Heard, Match, Move, Note, PrivateNote, Talk
 from pbem.tokens import Named
 
 
@@ -303,3 +304,21 @@ def test_a_pipe_that_cannot_store_says_try_again_or_too_large(asked, app, tmp_pa
     nowhere = {"PBEM_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}"}
     assert pipe(app, raw, str(letter["Reply-To"]), **nowhere) == os.EX_TEMPFAIL
     assert pipe(app, b"x" * (1024 * 1024 + 1), str(letter["Reply-To"])) == os.EX_NOPERM
+
+
+def test_what_is_said_noted_and_asked_for_is_done_once_and_answered(asked, now) -> None:
+    name, letter, since = asked
+    text = "status\naway until 5 Dec\nsay: hello\nnote: mine"
+    send(letter, text, sender=ADDRESSES[name], now=now)
+    send(letter, text, sender=ADDRESSES[name], now=now)
+    assert moves(since) == []
+    assert verdicts() == [("words", None)]
+    assert [one.text for one in db.session.scalars(select(Talk))] == ["hello"]
+    assert [one.text for one in db.session.scalars(select(PrivateNote))] == ["mine"]
+    (answer,) = letters_to(name, "answer")
+    assert [part["what"] for part in answer.about["parts"]] == ["said", "noted", "status", "away"]
+    other = next(one for one in ("ann", "bob") if one != name)
+    send(letter, "1", sender=ADDRESSES[name], message_id="<b@x.example>", now=now)
+    told = letters_to(other)[-1]
+    assert [one.talk.text for one in db.session.scalars(select(Heard))] == ["hello"]
+    assert "hello" in text_of(parsed(letters.build(told).as_bytes()))

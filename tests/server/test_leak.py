@@ -72,6 +72,17 @@ def test_so_it_is_with_every_option_and_every_kind_of_letter(app, now, name) -> 
         play.make_move(turn.id, text, by=chance.choice(("reply", "timeout")), now=now)
 
 
+@pytest.mark.parametrize("name", list(GAMES))
+def test_so_it_is_with_hints(app, now, name) -> None:
+    chance = random.Random(name)
+    for nth, (_match, turn) in enumerate(positions(name, now, moves=25)):
+        if nth % 8 == 7:
+            with writing():
+                db.session.get_one(Turn, turn.id).asked.player.wants_hints = True
+            letter = db.session.query(Letter).filter_by(turn_id=turn.id, kind="your_turn").one()
+            check_redeals(letter, chance)
+
+
 def people(name: str) -> list[str]:
     """As many of the cast as can sit at the game."""
     return list(ADDRESSES)[: GAMES[name].seat_counts[-1]]

@@ -23,7 +23,7 @@ from cast import (
     text_of,
 )
 
-from pbem import account, audit, away, clocks, lobby, play, post, suppression
+from pbem import account, audit, away, clocks, lobby, play, post, suppression, talk
 from pbem.errors import BadAddress, TooMany
 from pbem.ext import db, writing
 from pbem.links import Links
@@ -397,6 +397,7 @@ def test_every_kind_that_may_be_gathered_can_be_told_in_the_daily_mail(app, now)
         post.receipt(table, last, match.moves[-1], None, now=now)
         post.house_played(last, seat, match.moves[-1], now=now)
         post.game_over(table, now=now)
+    talk.say(seat_of(match, "bob").id, "hello", now=now)
     gathered = post.gathered(db.session.get_one(Player, ann.id))
     assert {letter.kind for letter in gathered} >= {*post.OPTIONAL, "declined"} - {"receipt"}
     with writing():

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from email.message import EmailMessage
 from functools import cached_property
 from html.parser import HTMLParser
@@ -22,7 +23,7 @@ from engine import GAMES
 from pbem import cli, create_app, samples
 from pbem.clocks import open_turns
 from pbem.config import LANGUAGES, Settings
-from pbem.mail import contents, letters, reply
+from pbem.mail import contents, errand, letters, reply
 from pbem.models import Letter, Turn
 from pbem.samples import Sample, story
 from pbem.table import load
@@ -226,7 +227,7 @@ def test_every_picture_is_shown_and_every_shown_one_is_there(everything) -> None
 
 def test_every_letter_says_that_a_machine_wrote_it(everything) -> None:
     for name, case in everything.items():
-        is_answer = name.startswith(("receipt", "not_done", "confirm", "stands"))
+        is_answer = name.startswith(("receipt", "not_done", "confirm", "stands", "answer"))
         assert case.message["Auto-Submitted"] == (
             "auto-replied" if is_answer else "auto-generated"
         ), name
@@ -354,6 +355,14 @@ def test_no_line_reads_as_a_move_at_any_width(everything) -> None:
         for paragraph in whole:
             lines |= broken.setdefault(paragraph, rewrapped(paragraph))
         assert {line for line in lines if reads(line, read)} == set()
+
+
+def test_no_line_of_ours_asks_for_anything(everything) -> None:
+    today = date(2026, 12, 1)
+    lines = {line for case in everything.values() for line in paragraphs(case.message)}
+    # A word alone may end a paragraph of ours; below a quote it counts only as all there is.
+    lines = {line for line in lines if " " in line.strip()}
+    assert {line for line in lines if errand.read(line, today=today)} == set()
 
 
 # What mail programs do not show, or show otherwise (caniemail.com, 2026-06).
