@@ -22,7 +22,7 @@ from sqlalchemy import func, select
 from pbem import create_app, post
 from pbem.ext import db, settings, writing
 from pbem.links import Links
-from pbem.mail import inbox, outbox
+from pbem.mail import errands, inbox, outbox
 from pbem.models import Letter, Match, Move, Note, Player, Turn
 from pbem.tokens import Named
 
@@ -186,12 +186,12 @@ def test_two_servers_stop_talking_to_each_other_by_themselves(
     point(first, other, now)
     point(second, address, now)
     rounds = exchange(servers, mailbox, now, loses_marks=loses_marks)
-    assert rounds <= 2 * inbox.MOST_ANSWERS
+    assert rounds <= 2 * errands.MOST_ANSWERS
     for server in (first, second):
         with server.app_context():
             answers = select(Letter).where(Letter.kind.in_(inbox.ANSWERS))
             found = db.session.scalars(answers).all()
-            assert len(found) == (inbox.MOST_ANSWERS if loses_marks else 0)
+            assert len(found) == (errands.MOST_ANSWERS if loses_marks else 0)
             assert {letter.kind for letter in found} <= {"not_done"}
             assert count(Move) == 0
             assert {match.ply for match in db.session.scalars(select(Match))} == {0}

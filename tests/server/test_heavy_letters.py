@@ -16,9 +16,9 @@ from sqlalchemy import select
 from engine import GAMES, deal
 from engine.bots.base import Bot
 from engine.bots.random import Random
-from pbem import agreements, cleaning, lobby, play, post
+from pbem import agreements, cleaning, lobby, play, post, words
 from pbem.ext import db, writing
-from pbem.mail import contents, letters, plain
+from pbem.mail import letters, plain
 from pbem.models import Letter, Match, Move, Seat, Turn
 from pbem.samples import story
 from pbem.table import load
@@ -98,9 +98,9 @@ def test_long_names_make_no_long_line_in_any_letter_of_a_table(app, now, game) -
 
 # A reply whose quoted words are as long as they may be.
 UNFIT = {
-    "line": "w" * contents.MOST_QUOTED,
+    "line": "w" * words.MOST_QUOTED,
     "reason": "%(card)s is not in your hand",
-    "fields": {"card": "x" * contents.MOST_QUOTED},
+    "fields": {"card": "x" * words.MOST_QUOTED},
 }
 
 

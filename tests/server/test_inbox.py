@@ -29,7 +29,7 @@ from sqlalchemy import select
 from pbem import lobby, play
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import inbox, letters
+from pbem.mail import errands, inbox, letters
 from pbem.mail.listener import Listener
 from pbem.models import Heard, Match, Move, Note, PrivateNote, Talk
 from pbem.tokens import Named
@@ -152,7 +152,7 @@ def test_a_seat_gets_at_most_six_answers_an_hour_and_every_mail_is_kept(asked, n
     for nth in range(9):
         identity = f"<{nth}@x.example>"
         send(letter, "what?", sender=ADDRESSES[name], message_id=identity, now=now)
-    assert len(letters_to(name, "not_done")) == inbox.MOST_ANSWERS == 6
+    assert len(letters_to(name, "not_done")) == errands.MOST_ANSWERS == 6
     assert len(verdicts()) == 9
     later = now + timedelta(hours=2)
     send(letter, "what now?", sender=ADDRESSES[name], now=later)
@@ -171,7 +171,7 @@ def test_an_invitation_of_the_hour_is_no_answer_and_takes_none_away(app, now) ->
         raw = f"From: {ADDRESSES['bob']}\nTo: {address}\nSubject: {nth}\n\nwhat?\n".encode()
         inbox.take(raw, inbox.Envelope(address, ADDRESSES["bob"]), now=now)
     inbox.read_all(now=now)
-    assert len(letters_to("bob", "not_done")) == inbox.MOST_ANSWERS
+    assert len(letters_to("bob", "not_done")) == errands.MOST_ANSWERS
 
 
 def test_a_move_from_another_address_is_not_played(asked, mailbox, now) -> None:

@@ -25,7 +25,7 @@ from sqlalchemy import select
 from pbem import lobby, telling
 from pbem.ext import db, tokens
 from pbem.links import Links, token_in
-from pbem.mail import inbox
+from pbem.mail import errands, inbox
 from pbem.mail.trust import has_failed, is_from
 from pbem.models import Match, Move, Note
 from pbem.table import load
@@ -178,7 +178,7 @@ def test_a_strangers_mails_are_told_six_times_an_hour_and_no_more(asked, now) ->
         send(asked, f"{nth % 2 + 1}\n{'.' * nth}", sender=ADDRESSES["dan"], now=now)
         send(asked, f"hello {nth}", sender=ADDRESSES["dan"], now=now)
     told = letters_to(asked.name, "confirm") + letters_to(asked.name, "not_done")
-    assert len(told) == inbox.MOST_ANSWERS == 6
+    assert len(told) == errands.MOST_ANSWERS == 6
     assert len(verdicts()) == 10
     assert moves(asked) == []
 
