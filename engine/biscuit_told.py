@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.biscuit_table import End, Play, plays_at
 from engine.decktet import DECK
-from engine.game import Event, Phrase, Scores, Seat, count, say
+from engine.game import Event, Phrase, Scores, Seat, count, private, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,28 +61,17 @@ def eleven(seat: Seat, card: int, far: int) -> Event:
 def draw(seat: Seat, card: int) -> Event:
     """Tell that a seat drew, and to that seat what."""
     drawn = DECK[card]
-    return Event(
-        "draw",
-        say("%(seat)s drew a card.", seat=seat),
-        seat=seat,
-        knows=frozenset((seat,)),
-        secret=say("%(seat)s drew %(card)s.", seat=seat, card=drawn),
-        secret_cards=(drawn,),
-    )
+    secret = say("%(seat)s drew %(card)s.", seat=seat, card=drawn)
+    return private("draw", seat, say("%(seat)s drew a card.", seat=seat), secret, drawn)
 
 
 @cache
 def draw_instead(seat: Seat, card: int) -> Event:
     """Tell that a seat could not play and drew, and to that seat what."""
     drawn = DECK[card]
-    return Event(
-        "draw",
-        say("%(seat)s could not play and drew a card.", seat=seat),
-        seat=seat,
-        knows=frozenset((seat,)),
-        secret=say("%(seat)s could not play and drew %(card)s.", seat=seat, card=drawn),
-        secret_cards=(drawn,),
-    )
+    phrase = say("%(seat)s could not play and drew a card.", seat=seat)
+    secret = say("%(seat)s could not play and drew %(card)s.", seat=seat, card=drawn)
+    return private("draw", seat, phrase, secret, drawn)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from engine import deal
 from engine.decktet import BASIC, Card, Rank, Suit, mask
-from engine.game import Event, Options, Scores, Seat, following, say
+from engine.game import Event, Options, Scores, Seat, following, private, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,14 +239,8 @@ def _fill_pot(state: BisqueState, seat: Seat, card: Card, events: list[Event]) -
 @cache
 def _told_aim(seat: Seat, index: int) -> Event:
     card = BASIC[index]
-    return Event(
-        "aim",
-        say("%(seat)s chose an objective.", seat=seat),
-        seat=seat,
-        knows=frozenset((seat,)),
-        secret=say("%(seat)s chose %(card)s as the objective.", seat=seat, card=card),
-        secret_cards=(card,),
-    )
+    secret = say("%(seat)s chose %(card)s as the objective.", seat=seat, card=card)
+    return private("aim", seat, say("%(seat)s chose an objective.", seat=seat), secret, card)
 
 
 @cache

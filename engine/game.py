@@ -82,6 +82,11 @@ class Event:
         return self.phrase
 
 
+def private(kind: str, seat: Seat, phrase: Phrase, secret: Phrase, card: Card) -> Event:
+    """Return an event about a card that only its seat may know: all others are told the phrase."""
+    return Event(kind, phrase, seat, knows=frozenset((seat,)), secret=secret, secret_cards=(card,))
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a match ended by its rules.
