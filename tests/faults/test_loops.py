@@ -189,7 +189,7 @@ def test_two_servers_stop_talking_to_each_other_by_themselves(
     assert rounds <= 2 * errands.MOST_ANSWERS
     for server in (first, second):
         with server.app_context():
-            answers = select(Letter).where(Letter.kind.in_(inbox.ANSWERS))
+            answers = select(Letter).where(Letter.kind.in_(errands.ANSWERS))
             found = db.session.scalars(answers).all()
             assert len(found) == (errands.MOST_ANSWERS if loses_marks else 0)
             assert {letter.kind for letter in found} <= {"not_done"}
