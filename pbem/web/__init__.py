@@ -20,6 +20,7 @@ from pbem.web import (
     rules,
     seat,
     security,
+    sitting,
     stop,
     you,
 )
@@ -44,6 +45,7 @@ def add_pages(app: Flask) -> None:
         rematch,
         rules,
         seat,
+        sitting,
         stop,
         you,
     ):

@@ -27,6 +27,7 @@ from pbem.ext import db
 from pbem.mail.plain import notice_line, wish
 from pbem.models import Match, Player, Proposal, Status, Talk
 from pbem.waiting import Waiting, waiting
+from pbem.web import forms
 from pbem.web.errors import in_words
 from pbem.web.host_mail import LATE_AFTER, given_up, not_understood
 from pbem.web.host_mail import waiting as waiting_letters
@@ -75,9 +76,9 @@ def act(code: str) -> Response | Answer:
         if do == "end" and not request.form.get("sure"):
             raise BadChoice(N_("tick that you are sure; the end of a game can't be undone"))
         if do == "hide":
-            talk.hide(_number("talk"), match, now=datetime.now(UTC))
+            talk.hide(forms.number("talk"), match, now=datetime.now(UTC))
         else:
-            agreements.as_host(match.id, do, _about(), now=datetime.now(UTC))
+            agreements.as_host(match.id, do, forms.about(), now=datetime.now(UTC))
     except PbemError as error:
         return _page(host, in_words(error), 400, code=code)
     return redirect(url_for("host.games"), code=303)
@@ -130,21 +131,6 @@ def _open_tables() -> list[tuple[str, Match, int]]:
         (GAMES[match.game].title, match, sum(not seat.is_filled for seat in match.seats))
         for match in found
     ]
-
-
-def _about() -> dict[str, object]:
-    return {
-        "turn": _number("turn"),
-        "hours": _number("hours"),
-        "place": _number("place"),
-        "address": request.form.get("address", ""),
-    }
-
-
-def _number(name: str) -> int:
-    """Return a number of a form; what is none, or no database could hold, is out of range."""
-    typed = request.form.get(name, "").strip()
-    return int(typed) if typed.isdecimal() and len(typed) <= 18 else 0
 
 
 def _page(host: Player, problem: str, status: int, *, code: str = "") -> Response:

@@ -27,6 +27,7 @@ from pbem.ext import db, writing
 from pbem.mail import inbox, outbox
 from pbem.mail.note import MAIL
 from pbem.models import Letter, LetterState, Match, Note, Player, Seat, Status
+from pbem.web import forms
 from pbem.web.errors import in_words
 from pbem.web.security import check_form, keep_private, the_host
 
@@ -61,7 +62,7 @@ def act() -> Response | Answer:
     try:
         match form.get("do"):
             case "again":
-                outbox.try_again(form.get("letter", 0, type=int), now=now)
+                outbox.try_again(forms.number("letter"), now=now)
             case "block":
                 address = clean_address(form.get("address", ""))
                 with writing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
+from flask import Response, request
 
 from engine import GAMES
 from pbem import rematch
@@ -13,12 +13,10 @@ from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.models import Seat
 from pbem.web.errors import in_words
-from pbem.web.security import ask_who, keep_private, refuse_others, remember_device
+from pbem.web.opened import moved, page, token_pages
+from pbem.web.security import refuse_others
 
-pages = Blueprint("rematch", __name__)
-pages.before_request(ask_who)
-pages.after_request(remember_device)
-pages.after_request(keep_private)
+pages = token_pages("rematch")
 
 
 @pages.get("/r/<token>")
@@ -35,7 +33,7 @@ def play_again(token: str) -> Response:
         place = rematch.play_again(seat.id, phrase=phrase, now=datetime.now(UTC))
     except PbemError as error:
         return _page(seat, in_words(error), 409)
-    return make_response(redirect(Links().seat(place), code=303))
+    return moved(Links().seat(place))
 
 
 def _seat(token: str) -> Seat:
@@ -46,8 +44,9 @@ def _seat(token: str) -> Seat:
 
 
 def _page(seat: Seat, problem: str, status: int) -> Response:
-    page = render_template(
+    return page(
         "web/rematch.html",
+        status=status,
         match=seat.match,
         title=GAMES[seat.match.game].title,
         seat=seat,
@@ -55,4 +54,3 @@ def _page(seat: Seat, problem: str, status: int) -> Response:
         typed=request.form,
         problem=problem,
     )
-    return make_response(page, status)

@@ -1,4 +1,4 @@
-"""Pages that a token opens: invitations, a seat and its turn, one move. GET never writes."""
+"""Pages that a token opens: a seat and its turn, one move. GET never writes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
-from flask_babel import get_locale
+from flask import Response, request
 from sqlalchemy import select
 
 from engine import GAMES
 from engine.errors import Ambiguous, RulesError, SpokenError
 from pbem import (
     agreements,
-    cleaning,
     hearing,
     lobby,
     orders,
@@ -24,84 +22,20 @@ from pbem import (
     telling,
     undo,
 )
-from pbem.config import LANGUAGES
 from pbem.errors import BadPhrase, MatchOver, PbemError, StaleMove, TurnOver
 from pbem.ext import db, settings, tokens
-from pbem.links import Links, whose
+from pbem.links import Links
 from pbem.mail import plain
-from pbem.models import Letter, Match, Move, Seat, Status, Turn
+from pbem.models import Letter, Move, Seat, Status, Turn
 from pbem.table import load
 from pbem.waiting import terms, waiting
+from pbem.web import forms
 from pbem.web.drawing import drawn
 from pbem.web.errors import in_words
-from pbem.web.security import (
-    ask_who,
-    follow,
-    keep_private,
-    own_seat,
-    refuse_others,
-    remember_device,
-    signed_in,
-)
+from pbem.web.opened import moved, page, token_pages
+from pbem.web.security import follow, own_seat, refuse_others
 
-pages = Blueprint("seat", __name__)
-pages.before_request(ask_who)
-pages.after_request(remember_device)
-pages.after_request(keep_private)
-
-
-@pages.get("/i/<token>")
-def invitation(token: str) -> Response:
-    """Show the table that somebody is invited to."""
-    seat, is_theirs = _invited(token)
-    if is_theirs and not seat.is_vacant:
-        return _moved(Links().seat(seat))
-    return _invitation_page(seat, token, {}, is_theirs=is_theirs)
-
-
-@pages.post("/i/<token>")
-def answer_invitation(token: str) -> Response:
-    """Sit down, or decline."""
-    (seat, is_theirs), now = _invited(token), datetime.now(UTC)
-    declines = request.form.get("answer") == "decline"
-    # Who has declined may press the button again.
-    if not is_theirs and not (declines and seat.invited is None):
-        return _invitation_page(seat, token, {}, is_theirs=False, status=409)
-    if declines:
-        lobby.decline(seat.id, now=now)
-        return _page("web/declined.html", match=seat.match)
-    try:
-        lobby.sit(
-            seat.id,
-            name=request.form.get("name", ""),
-            phrase=request.form.get("phrase", ""),
-            language=request.form.get("language", ""),
-            zone=request.form.get("zone", ""),
-            now=now,
-        )
-    except PbemError as error:
-        return _invitation_page(seat, token, {"problem": in_words(error)}, status=409)
-    return _moved(Links().seat(seat))
-
-
-@pages.get("/j/<token>")
-def join(token: str) -> Response:
-    """Show the table that this link may be shared for."""
-    return _join_page(_shared_match(token), token, {})
-
-
-@pages.post("/j/<token>")
-def take_place(token: str) -> Response:
-    """Sit down at a free place; a stranger's address is proved by a mail first."""
-    match, now, player = _shared_match(token), datetime.now(UTC), signed_in()
-    try:
-        if player is not None:
-            lobby.join(match.id, player, phrase=request.form.get("phrase", ""), now=now)
-            return _moved(Links().match(match))
-        lobby.reserve(match.id, request.form.get("address", ""), now=now)
-    except PbemError as error:
-        return _join_page(match, token, {"problem": in_words(error)}, status=409)
-    return _page("web/look_in_mail.html", address=request.form.get("address", ""))
+pages = token_pages("seat")
 
 
 @pages.get("/s/<token>")
@@ -122,10 +56,10 @@ def act(token: str) -> Response:
     now, do = datetime.now(UTC), request.form.get("do", "")
     if do == "follow":
         follow(seat)
-        return _moved(Links().match(seat.match))
+        return moved(Links().match(seat.match))
     try:
         if do == "resign" and not request.form.get("sure"):
-            return _page(
+            return page(
                 "web/resign.html",
                 match=seat.match,
                 title=GAMES[seat.match.game].title,
@@ -134,10 +68,10 @@ def act(token: str) -> Response:
         if do in _ACTS:
             _ACTS[do](seat, now=now)
         else:
-            agreements.propose(seat.id, do, _about(), now=now)
+            agreements.propose(seat.id, do, forms.about(), now=now)
     except (PbemError, RulesError) as error:
         return _seat_page(seat, problem=_problem(error), status=409)
-    return _moved(Links().seat(seat))
+    return moved(Links().seat(seat))
 
 
 def _problem(error: SpokenError) -> str:
@@ -148,7 +82,7 @@ def _problem(error: SpokenError) -> str:
 
 
 def _take_back(seat: Seat, *, now: datetime) -> None:
-    undo.take_back(seat.id, request.form.get("ply", 0, type=_number), now=now)
+    undo.take_back(seat.id, forms.number("ply"), now=now)
 
 
 def _order(seat: Seat, *, now: datetime) -> None:
@@ -156,7 +90,7 @@ def _order(seat: Seat, *, now: datetime) -> None:
 
 
 def _cancel_order(seat: Seat, *, now: datetime) -> None:
-    orders.cancel(seat.id, request.form.get("id", 0, type=_number), now=now)
+    orders.cancel(seat.id, forms.number("id"), now=now)
 
 
 def _cancel_orders(seat: Seat, *, now: datetime) -> None:
@@ -197,23 +131,12 @@ _ACTS: Final[dict[str, Callable[..., None]]] = {
 }
 
 
-def _about() -> dict[str, object]:
-    form = request.form
-    numbers = {name: form.get(name, 0, type=_number) for name in ("turn", "hours", "place")}
-    return numbers | {"address": form.get("address", "")}
-
-
-def _number(text: str) -> int:
-    """Return a whole number that a database can hold; raises ValueError."""
-    return int(text[:18])
-
-
 def _change_phrase(seat: Seat) -> Response:
     try:
         lobby.change_phrase(seat.id, request.form.get("phrase", ""), now=datetime.now(UTC))
     except BadPhrase as error:
         return _waiting_page(seat, {"problem": in_words(error)}, status=409)
-    return _moved(Links().seat(seat))
+    return moved(Links().seat(seat))
 
 
 @pages.get("/m/<token>")
@@ -299,7 +222,7 @@ def _preview_page(turn: Turn, n: int) -> Response:
     choice = _choice(told, n)
     layout = telling.preview_layout(told, choice)
     words = telling.choice_words(choice)
-    return _page(
+    return page(
         "web/move.html",
         match=turn.match,
         telling=told,
@@ -317,7 +240,7 @@ def _what_stands(turn: Turn, n: int, *, status: int = 200) -> Response:
     seat = turn.asked
     is_same = played is not None and played.text == _text(turn, n)
     lines = () if played is None else telling.told(load(turn.match), played.ply, turn.seat)
-    return _page(
+    return page(
         "web/stands.html",
         status=status,
         match=turn.match,
@@ -332,7 +255,7 @@ def _done_page(receipt: play.Receipt) -> Response:
     table = load(receipt.match)
     seat = table.seat(receipt.move.seat)
     told = telling.tell(table, receipt.move.seat, since=receipt.move.ply - 1)
-    return _page(
+    return page(
         "web/done.html",
         match=receipt.match,
         telling=told,
@@ -358,7 +281,7 @@ def _seat_page(
     links = Links()
     zone = seat.player.zone if seat.player else settings().zone
     is_running = match.status == Status.RUNNING
-    return _page(
+    return page(
         "web/seat.html",
         status=status,
         problem=problem,
@@ -381,7 +304,7 @@ def _seat_page(
         notices=[(n.at, plain.notice_line(n.what, n.about, zone)) for n in match.notices],
         is_followed=own_seat(match) == seat,
         may_undo=undo.can_take_back(seat, table, now=now),
-        orders=orders.waiting(seat),
+        orders=standing.waiting(seat, told.view.hand_number) if is_running else (),
         orders_help=telling.ORDERS_HELP,
         order=request.form.get("order", ""),
         said=_said(seat, zone),
@@ -411,7 +334,7 @@ def _proposals(seat: Seat) -> list[tuple[str, str | None]]:
 def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) -> Response:
     title = GAMES[seat.match.game].title
     typed = request.form.get("phrase", seat.phrase)
-    return _page(
+    return page(
         "web/waiting.html",
         status=status,
         match=seat.match,
@@ -423,72 +346,8 @@ def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) ->
     )
 
 
-def _invitation_page(
-    seat: Seat,
-    token: str,
-    extra: dict[str, object],
-    *,
-    is_theirs: bool = True,
-    status: int = 200,
-) -> Response:
-    opener = seat.match.opener
-    known = lobby.find_player(seat.invited) if is_theirs and seat.invited else None
-    about = known or opener
-    return _page(
-        "web/invitation.html",
-        status=status,
-        match=seat.match,
-        title=GAMES[seat.match.game].title,
-        token=token,
-        is_open=is_theirs and seat.match.status in (Status.OPEN, Status.RUNNING),
-        typed=request.form,
-        name=known.name if known else "",
-        language=about.language if known else str(get_locale() or about.language)[:2],
-        zone=about.zone,
-        languages=LANGUAGES,
-        zones=cleaning.zones(),
-        **extra,
-    )
-
-
-def _join_page(
-    match: Match, token: str, extra: dict[str, object], *, status: int = 200
-) -> Response:
-    return _page(
-        "web/join.html",
-        status=status,
-        match=match,
-        title=GAMES[match.game].title,
-        token=token,
-        typed=request.form,
-        is_open=match.status in (Status.OPEN, Status.RUNNING) and lobby.has_free_seat(match),
-        **extra,
-    )
-
-
-def _invited(token: str) -> tuple[Seat, bool]:
-    """Return the seat of an invitation, and whether it is still that of whom it was mailed to."""
-    seat_id, address = tokens().read_link("invitation", token, ids=2)
-    seat = db.session.get_one(Seat, seat_id)
-    refuse_others(seat, seat.player_id or 0)
-    return seat, whose(seat.invited) == address
-
-
 def _seat(token: str) -> Seat:
     seat_id, player_id = tokens().read_link("seat", token, ids=2)
     seat = db.session.get_one(Seat, seat_id)
     refuse_others(seat, player_id)
     return seat
-
-
-def _shared_match(token: str) -> Match:
-    (match_id,) = tokens().read_link("join", token)
-    return db.session.get_one(Match, match_id)
-
-
-def _page(template: str, *, status: int = 200, **values: object) -> Response:
-    return make_response(render_template(template, **values), status)
-
-
-def _moved(url: str) -> Response:
-    return make_response(redirect(url, code=303))

@@ -18,6 +18,7 @@ from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.mail import entries, plain
 from pbem.models import Entries, Player, Proposal, Seat
+from pbem.web import forms
 from pbem.web.errors import in_words
 from pbem.web.security import ask_who, keep_private, refuse_others, remember_device, signed_in
 
@@ -65,7 +66,7 @@ def change(token: str) -> Response | Answer:
             case "away":
                 away.set_absence(player.id, form.get("first", ""), form.get("last", ""), now=now)
             case "end":
-                away.end_absence(form.get("absence", 0, type=_number), player.id, now=now)
+                away.end_absence(forms.number("absence"), player.id, now=now)
             case "mails_off":
                 away.stop_mails(player.address, now=now)
             case "mails_on":
@@ -130,11 +131,6 @@ def _player(purpose: str, token: str) -> Player:
     if player.deleted_at is not None:
         raise AccountGone
     return player
-
-
-def _number(text: str) -> int:
-    """Return a whole number that a database can hold; raises ValueError."""
-    return int(text[:18])
 
 
 def _page(player: Player, problem: str, status: int) -> Response:
