@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from flask import (
@@ -135,7 +136,7 @@ def _front_page(**values: object) -> str:
     player = signed_in()
     return render_template(
         "web/front.html",
-        games=[(game, *_shown(game)) for game in GAMES.values()],
+        games=[(game, *_shown(game.name, str(get_locale()))) for game in GAMES.values()],
         titles={game.name: game.title for game in GAMES.values()},
         tables=lobby.listed(now=datetime.now(UTC)),
         matches=() if player is None else _matches(player),
@@ -144,13 +145,14 @@ def _front_page(**values: object) -> str:
     )
 
 
-def _shown(game: Game[Any, Any, Any]) -> tuple[Markup, str]:
+# The engine plays and draws the example, which is the same for all who read this language.
+@lru_cache(maxsize=64)
+def _shown(game_name: str, _language: str) -> tuple[Markup, str]:
     """Return a picture of a game, and what it shows in words."""
-    name = next(iter(examples(game.name)))
-    shown = example(game.name, name)
-    words_of_it = " ".join(shown.lines)
+    shown = example(game_name, next(iter(examples(game_name))))
+    told = " ".join(shown.lines)
     say = words.speaker(NAMES)
-    return drawn(shown.layout, say=say, title=words_of_it, prefix=f"{game.name}-"), words_of_it
+    return drawn(shown.layout, say=say, title=told, prefix=f"{game_name}-"), told
 
 
 def _new_page(game_name: str, problem: str) -> str:
