@@ -30,14 +30,8 @@ def ask_to_sign_in(address: str, *, language: str, now: datetime) -> None:
     with writing():
         player = find_player(address)
         is_unwanted = suppression.is_suppressed(address) and player is None
-        is_one_more = mailed_lately(address, "sign_in", now=now) < MOST_SIGN_INS
-        post.sign_in(
-            address,
-            player,
-            language=language,
-            state=LetterState.QUEUED if is_one_more and not is_unwanted else LetterState.STALE,
-            now=now,
-        )
+        state = _state("sign_in", address, is_unwanted=is_unwanted, now=now)
+        post.sign_in(address, player, language=language, state=state, now=now)
 
 
 def may_sign_in(letter: Letter) -> bool:
@@ -88,8 +82,7 @@ def ask_to_add(player_id: int, address: str, *, now: datetime) -> None:
         if _asked_lately(player, now=now) >= MOST_SIGN_INS:
             raise TooMany
         is_unwanted = suppression.is_suppressed(address)
-        is_one_more = mailed_lately(address, "add_address", now=now) < MOST_SIGN_INS
-        state = LetterState.QUEUED if is_one_more and not is_unwanted else LetterState.STALE
+        state = _state("add_address", address, is_unwanted=is_unwanted, now=now)
         post.add_address(address, player, state=state, now=now)
 
 
@@ -157,6 +150,12 @@ def remove(player_id: int, address: str) -> None:
         if address == player.address:
             raise BadChoice(N_("letters go to this address; choose another one for them first"))
         player.addresses[:] = [one for one in player.addresses if one.address != address]
+
+
+def _state(kind: str, address: str, *, is_unwanted: bool, now: datetime) -> LetterState:
+    """Return how a letter with a link begins: one that is not to go out is stale at once."""
+    is_one_more = mailed_lately(address, kind, now=now) < MOST_SIGN_INS
+    return LetterState.QUEUED if is_one_more and not is_unwanted else LetterState.STALE
 
 
 def _new(letter: Letter, *, now: datetime) -> Player:

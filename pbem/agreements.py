@@ -180,7 +180,7 @@ def _stop(match: Match, _about: dict[str, Any], by: str, *, now: datetime) -> No
 def _mail_again(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> None:
     """Mail an open turn to its player once more."""
     turn = db.session.get_one(Turn, about["turn"])
-    post.your_turn(turn.asked, turn, now=now)
+    post.once_more(turn.asked, turn, now=now)
     post.note_down(match, "mailed", {"by": by, "name": turn.asked.name}, now=now)
 
 
@@ -206,13 +206,10 @@ def _checked(
         if turn is None:
             raise NotYours(N_("more time is for whose turn it is"))
         return {"turn": turn.id}
-    if kind in ("deadline", "mail_again"):
-        turn = db.session.get(Turn, about.get("turn", 0))
-        hours = about.get("hours", 0)
-        if turn is None or turn.match_id != match.id or turn.closed_at is not None:
-            raise BadChoice
-        if kind == "mail_again":
-            return {"turn": turn.id}
+    if kind == "mail_again":
+        return {"turn": _asked_turn(match, about).id}
+    if kind == "deadline":
+        turn, hours = _asked_turn(match, about), about.get("hours", 0)
         if not 1 <= hours <= LONGEST.total_seconds() // 3600:
             raise BadPace
         return {"turn": turn.id, "hours": hours}
@@ -227,6 +224,14 @@ def _checked(
         lobby.check_invitations(match.opener, [address], now=now)
         return {"place": place, "address": address}
     return {}
+
+
+def _asked_turn(match: Match, about: dict[str, Any]) -> Turn:
+    """Return the open turn of a match that is meant; raises BadChoice."""
+    turn = db.session.get(Turn, about.get("turn", 0))
+    if turn is None or turn.match_id != match.id or turn.closed_at is not None:
+        raise BadChoice
+    return turn
 
 
 def _void_others(proposed: Proposal, *, now: datetime) -> None:

@@ -82,11 +82,7 @@ def open_table(
     game = GAMES[game_name]
     checked = game.check_options(1 + len(chairs), options)
     _check_times(pace_hours, bank_hours, policy)
-    wanted = [_checked_chair(chair) for chair in chairs]
-    invited = [chair.address for chair in wanted if chair.address]
-    # That two addresses of somebody else are one person's is not for the opener to learn.
-    if len({*opener.every_address, *invited}) != len(opener.every_address) + len(invited):
-        raise BadSeats(N_("each person has one seat: give every address once, and not your own"))
+    wanted = _checked_chairs(opener, chairs)
     server_key = secrets.token_bytes(32)
     with writing():
         match = Match(
@@ -110,11 +106,7 @@ def open_table(
         match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
         db.session.add(match)
         db.session.flush()
-        opener = db.session.get_one(Player, opener.id)
-        check_invitations(opener, invited, now=now)
-        for seat in match.seats:
-            if seat.invited:
-                post.invitation(seat, opener, now=now)
+        _invite_all(match, now=now)
         _start_if_full(match, now=now)
     return match
 
@@ -344,6 +336,23 @@ def _check_times(pace_hours: int, bank_hours: int, policy: str) -> None:
         raise BadPace(N_("the bank for late moves is a whole number of hours, from 0 to 720"))
     if policy not in list(Policy):
         raise BadChoice
+
+
+def _checked_chairs(opener: Player, chairs: Sequence[Chair]) -> list[Chair]:
+    wanted = [_checked_chair(chair) for chair in chairs]
+    invited = [chair.address for chair in wanted if chair.address]
+    # That two addresses of somebody else are one person's is not for the opener to learn.
+    if len({*opener.every_address, *invited}) != len(opener.every_address) + len(invited):
+        raise BadSeats(N_("each person has one seat: give every address once, and not your own"))
+    return wanted
+
+
+def _invite_all(match: Match, *, now: datetime) -> None:
+    """Mail the invitations of a new table."""
+    held = [(seat, seat.invited) for seat in match.seats if seat.invited]
+    check_invitations(match.opener, [address for _seat, address in held], now=now)
+    for seat, _address in held:
+        post.invitation(seat, match.opener, now=now)
 
 
 def _checked_chair(chair: Chair) -> Chair:

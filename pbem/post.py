@@ -36,6 +36,8 @@ OPTIONAL: Final = (
     "game_over",
     "talk",
 )
+# What answers a player's own mail about a turn.
+ANSWERS: Final = ("receipt", "not_done", "confirm", "stands", "orders", "answer")
 # What is said comes with the next letter, if its reader has not chosen otherwise.
 _UNASKED: Final = {"talk": Wanted.OFF}
 # Letters that tell what was said since the last one.
@@ -65,11 +67,6 @@ def your_turn(seat: Seat, turn: Turn, *, now: datetime, due_at: datetime | None 
         # An automatic answer told that they are away; once is enough to offer it.
         about, player.offers_absence = {"offers_absence": True}, False
     _tell(seat, "your_turn", turn, about, now=now, due_at=due_at)
-
-
-def turn_again(seat: Seat, turn: Turn, *, now: datetime) -> None:
-    """Answer a player's mail by their turn, which is open again; the digest does not wait."""
-    _tell(seat, "your_turn", turn, now=now)
 
 
 def receipt(
@@ -331,7 +328,7 @@ def answer(seat: Seat, turn: Turn | None, about: dict[str, Any], *, now: datetim
 
 
 def once_more(seat: Seat, turn: Turn, *, now: datetime) -> None:
-    """Mail a seat's player an open turn again, since they asked for it."""
+    """Mail a seat's player an open turn again, as somebody asked; no digest waits for it."""
     _tell(seat, "your_turn", turn, now=now, is_needed=True)
 
 

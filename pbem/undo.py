@@ -59,7 +59,7 @@ def take_back(seat_id: int, ply: int, *, now: datetime, note_id: int | None = No
             # The page shows it already; the letter is for who goes away from it.
             post.your_turn(seat, turn, now=now, due_at=now + deadlines.LEAD_ON)
         else:
-            post.turn_again(seat, turn, now=now)
+            post.once_more(seat, turn, now=now)
             play.close_note(note_id, "taken back", turn_id=turn.id, now=now)
         _log.info("match %s turn %s: seat %s took back", turn.match_id, turn.id, turn.seat)
         return turn

@@ -24,8 +24,9 @@ from pbem.mail.errand import Errand
 from pbem.mail.reply import Reply
 from pbem.models import Letter, Player, Seat, Status, Turn
 
-MOST_ANSWERS: Final = 6  # to one seat in an hour, receipts not counted
-ANSWERS: Final = ("not_done", "stands", "confirm", "orders", "answer")  # to a mail about a turn
+MOST_ANSWERS: Final = 6  # to one seat in an hour
+# A move is always answered, so that receipts are not among what is counted.
+ANSWERS: Final = tuple(kind for kind in post.ANSWERS if kind != "receipt")
 MOST_ERRANDS: Final = 5  # of one mail
 MOST_UNREAD: Final = 3  # lines that are shown back
 ASKED_WITHIN: Final = timedelta(days=7)  # how long a question whether to resign stands

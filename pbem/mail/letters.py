@@ -23,7 +23,7 @@ from flask_babel import force_locale
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from pbem import account, suppression
+from pbem import account, post, suppression
 from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.mail import contents, plain
@@ -181,7 +181,7 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     if first is not None and first.id != letter.id:
         message["In-Reply-To"] = first.message_id(site.mail_domain)
         message["References"] = first.message_id(site.mail_domain)
-    is_answer = letter.kind in ("receipt", "not_done", "confirm", "stands", "answer")
+    is_answer = letter.kind in post.ANSWERS
     message["Auto-Submitted"] = "auto-replied" if is_answer else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["x-ms-reactions"] = "disallow"

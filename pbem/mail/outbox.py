@@ -33,15 +33,7 @@ GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
 # What a reader has just asked for leaves in their quiet hours too.
-ASKED_FOR: Final = (
-    "sign_in",
-    "add_address",
-    "receipt",
-    "not_done",
-    "confirm",
-    "stands",
-    "for_host",
-)
+ASKED_FOR: Final = (*post.ANSWERS, "sign_in", "add_address", "for_host")
 _CLOSING: Final = 421  # the relay says so before it hangs up
 _LOGIN_WANTED: Final = 530
 _TOO_LARGE: Final = 552
