@@ -102,7 +102,7 @@ def test_a_letter_that_was_given_up_leaves_once_more_under_the_same_id(
     (arrived,) = mailbox.to(ADDRESSES["dan"])
     assert arrived["Message-ID"] == f"<{number}.t@play.example>"
     # What has left is not sent again, and what is no letter is nothing.
-    for nothing in (number, 999, "x"):
+    for nothing in (number, 999, "x", "9" * 30):
         assert do(host, "again", letter=nothing).status_code == 303
     assert not outbox.try_again(number, now=now)
     run_worker(now + timedelta(minutes=2))

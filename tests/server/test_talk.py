@@ -583,6 +583,18 @@ def test_again_mails_the_turn_once_more(match, mailbox, now) -> None:
     assert len(letters_to(name, "your_turn")) + len(letters_to(name, "answer")) <= 12
 
 
+@pytest.mark.parametrize("text", ["status", "orders", "what now?"])
+def test_what_answers_a_mail_leaves_in_quiet_hours_and_says_so(match, mailbox, now, text) -> None:
+    name = asked(match)
+    with writing():
+        who = open_turn(match).asked.player
+        who.zone, who.quiet_from, who.quiet_until = "UTC", 11 * 60, 15 * 60
+    before = len(mailbox.to(ADDRESSES[name]))
+    by_mail(mailbox, name, text, now=now)
+    assert len(mailbox.to(ADDRESSES[name])) == before + 1
+    assert letter_to(mailbox, name)["Auto-Submitted"] == "auto-replied"
+
+
 def test_words_about_a_turn_that_is_over_are_done_and_a_move_is_not(match, mailbox, now) -> None:
     name = asked(match)
     old = letter_to(mailbox, name)
