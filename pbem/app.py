@@ -14,6 +14,7 @@ from pbem import config, words
 from pbem.ext import babel, db, migrate, prepare_sqlite, settings
 from pbem.mail.parser import Parser
 from pbem.mail.smtp import Postman
+from pbem.metrics import Metrics
 from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
@@ -54,6 +55,7 @@ def build(given: Settings | None) -> Flask:
     app.extensions["pbem.tokens"] = Tokens(found.secret_keys)
     app.extensions["pbem.postman"] = Postman(app, timeout=found.smtp_timeout)
     app.extensions["pbem.parser"] = Parser()
+    app.extensions["pbem.metrics"] = Metrics()
     app.extensions["pbem.samples"] = Shelf(build, found)
     _add_database(app)
     _add_words(app)

@@ -10,6 +10,7 @@ import os
 import secrets
 import tomllib
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LANGUAGES: Final = ("en", "fr")
 _SECURITIES: Final = ("none", "starttls", "tls")
 _LISTENERS: Final = ("smtp", "lmtp", "none")
+_LOG_FORMATS: Final = ("words", "json")
 
 
 class BadSettings(Exception):
@@ -45,7 +47,7 @@ class Settings:
     smtp_port: int = 25
     smtp_security: str = "none"
     smtp_username: str = ""
-    smtp_password: str = ""
+    smtp_password: str = field(default="", repr=False)
     smtp_timeout: int = 30
     authserv_id: str = ""  # empty: Authentication-Results are not looked at
     listen_protocol: str = "smtp"
@@ -61,6 +63,11 @@ class Settings:
     postmark_secret: str = field(default="", repr=False)  # empty: Postmark is not heard
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
+    trusted_proxies: tuple[str, ...] = ()  # whose X-Forwarded-For is believed
+    metrics_token: str = field(default="", repr=False)  # empty: there is no /metrics
+    worker_metrics_host: str = "127.0.0.1"
+    worker_metrics_port: int = 0  # 0: a worker of its own shows no figures
+    log_format: str = "words"
     invitations_a_day: int = 30  # by one player
     language: str = "en"
     zone: str = "Europe/Paris"
@@ -253,6 +260,21 @@ def _secret(value: str) -> None:
         raise ValueError("anybody could guess it; write 20 or more letters and digits")
 
 
+def _port_or_none(value: int) -> None:
+    if value:
+        _port(value)
+
+
+def _networks(value: tuple[str, ...]) -> None:
+    for network in value:
+        try:
+            ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"{network!r} is no address of a proxy; write 127.0.0.1 or a network, 10.0.0.0/8"
+            ) from None
+
+
 def _sender(value: str) -> None:
     if value:
         _addresses((value,))
@@ -268,6 +290,10 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "smtp_port": _port,
     "listen_port": _port,
     "bind_port": _port,
+    "trusted_proxies": _networks,
+    "metrics_token": _secret,
+    "worker_metrics_port": _port_or_none,
+    "log_format": _one_of(*_LOG_FORMATS),
     "invitations_a_day": _count,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),

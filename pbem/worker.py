@@ -21,6 +21,7 @@ from pbem.ext import db, settings, writing
 from pbem.mail import imap, inbox, outbox
 from pbem.mail.listener import Listener
 from pbem.mail.parser import Parser
+from pbem.metrics import Metrics
 from pbem.models import (
     Beat,
     Letter,
@@ -226,9 +227,11 @@ class Worker:
 
 def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
     """Run one job in the application; what it meets is logged and the next run goes on."""
+    metrics: Metrics = app.extensions["pbem.metrics"]
     with app.app_context():
         try:
-            job(datetime.now(UTC))
+            with metrics.sweep(job.__name__):
+                job(datetime.now(UTC))
         except Exception:  # noqa: BLE001 - the outermost loop: one job must not stop the others
             _log.exception("job %s failed; it runs again", job.__name__)
             db.session.rollback()

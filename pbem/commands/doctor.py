@@ -12,6 +12,7 @@ from flask import current_app
 from imap_tools.errors import ImapToolsError
 from sqlalchemy import select
 
+from pbem import health
 from pbem.commands import CannotRun
 from pbem.commands.setup import application, database_version
 from pbem.ext import db, settings
@@ -108,11 +109,20 @@ def letters_arrive() -> str:
     return "no letter of the last week was given up"
 
 
+def all_is_well() -> str:
+    """Check that a worker keeps time, letters leave and mail is read."""
+    troubles = health.look(datetime.now(UTC)).troubles
+    if troubles:
+        raise CannotRun("\n".join(str(trouble) for trouble in troubles))
+    return "a worker keeps time, letters leave and mail is read"
+
+
 CHECKS: tuple[Callable[[], str], ...] = (
     host_is_named,
     relay_answers,
     listener_answers,
     mailbox_answers,
     database_answers,
+    all_is_well,
     letters_arrive,
 )

@@ -6,16 +6,9 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy.exc import SQLAlchemyError
-
-from pbem import create_app
-from pbem.app import migrations
+from pbem import create_app, health
 from pbem.commands import CannotRun
 from pbem.config import BadSettings
-from pbem.ext import db
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -42,16 +35,9 @@ def ready_application() -> Flask:
 def database_version() -> str:
     """Return the database's version; raises CannotRun if it is not the code's own."""
     try:
-        with db.engine.connect() as connection:
-            here = MigrationContext.configure(connection).get_current_revision()
-    except SQLAlchemyError as error:
-        raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
-    config = Config()
-    config.set_main_option("script_location", str(migrations()))
-    wanted = ScriptDirectory.from_config(config).get_current_head()
-    if here is None or here != wanted:
-        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
-    return here
+        return health.check_version()
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble
 
 
 def log_to_stderr() -> None:

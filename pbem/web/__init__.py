@@ -22,6 +22,7 @@ from pbem.web import (
     security,
     sitting,
     stop,
+    watch,
     you,
 )
 
@@ -47,8 +48,10 @@ def add_pages(app: Flask) -> None:
         seat,
         sitting,
         stop,
+        watch,
         you,
     ):
         app.register_blueprint(module.pages)
     errors.add_to(app)
     security.add_to(app)
+    watch.add_to(app)

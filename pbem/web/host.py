@@ -21,7 +21,7 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.game import N_
-from pbem import agreements, hearing, talk
+from pbem import agreements, health, hearing, talk
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
 from pbem.mail.plain import notice_line, wish
@@ -138,6 +138,7 @@ def _page(host: Player, problem: str, status: int, *, code: str = "") -> Respons
     page = render_template(
         "web/host.html",
         problem=problem,
+        troubles=[in_words(trouble) for trouble in health.look(now).troubles],
         refused=code,
         zone=host.zone,
         games=running(now=now, zone=host.zone),
