@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pbem.commands.setup import log_to_stderr, ready_application
+from pbem import logs
+from pbem.commands.setup import ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
 from pbem.web.server import PageServer
@@ -24,10 +25,10 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
         "--with-worker", action="store_true", help="keep time in this process too (one machine)"
     )
     parsed = parser.parse_args(arguments)
-    log_to_stderr()
     app = ready_application()
     with app.app_context():
         site = settings()
+    logs.to_stderr(site.log_format)
     server = PageServer(app, site.bind_host, site.bind_port)
     worker = Worker(app) if parsed.with_worker else None
     if worker is not None:

@@ -1,9 +1,7 @@
-"""What commands share: the application with its settings told in words, and logging."""
+"""What commands share: the application, with its settings told in words."""
 
 from __future__ import annotations
 
-import logging
-import sys
 from typing import TYPE_CHECKING
 
 from pbem import create_app, health
@@ -38,14 +36,3 @@ def database_version() -> str:
         return health.check_version()
     except health.Trouble as trouble:
         raise CannotRun(str(trouble)) from trouble
-
-
-def log_to_stderr() -> None:
-    """Write the server's own log, a fact a line."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
-    # One line each second from every job would hide ours.
-    logging.getLogger("apscheduler").setLevel(logging.WARNING)
-    logging.getLogger("mail.log").setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)

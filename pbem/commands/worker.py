@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import start_http_server
 
+from pbem import logs
 from pbem.commands import CannotRun
-from pbem.commands.setup import log_to_stderr, ready_application
+from pbem.commands.setup import ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
 from pbem.worker import Worker
@@ -28,8 +29,9 @@ _log = logging.getLogger(__name__)
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """Work until it is told to stop."""
     parser.parse_args(arguments)
-    log_to_stderr()
     app = ready_application()
+    with app.app_context():
+        logs.to_stderr(settings().log_format)
     worker = Worker(app)
     with _figures(app):
         worker.start()

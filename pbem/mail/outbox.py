@@ -160,7 +160,7 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
                 sent += _send(waiting[0], connection, now=now)
                 waiting.pop(0)
     except (smtplib.SMTPException, OSError) as error:
-        _log.warning("the relay cannot be used now: %s", error)
+        _log.warning("the relay cannot be used now: %s", _told(error))
         for letter_id in waiting:
             # One that was cut off behind the dot has its own state already.
             if _is_held(letter_id, until=now + LEASE):

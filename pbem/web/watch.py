@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import secrets
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,7 @@ def _unstored(told: dict[str, Any]) -> Response:
 
 
 def _begin() -> None:
+    g.reference = secrets.token_hex(4)
     g.began = time.monotonic()
 
 
