@@ -51,6 +51,10 @@ def migrate() -> None:
         database.engine.connect().execution_options(writes=True) as connection,
         unchecked(connection),
     ):
+        if connection.dialect.name == "postgresql":
+            # A migration of a large table may take longer than any page.
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            connection.commit()
         context.configure(
             connection=connection,
             target_metadata=database.metadata,

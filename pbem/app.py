@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sqlalchemy.engine import make_url
 
 from pbem import config, words
-from pbem.ext import babel, db, migrate, prepare_sqlite, settings
+from pbem.ext import babel, db, engine_options, migrate, prepare_sqlite, settings
 from pbem.mail.parser import Parser
 from pbem.mail.smtp import Postman
 from pbem.metrics import Metrics
@@ -36,6 +36,7 @@ def build(given: Settings | None) -> Flask:
         SECRET_KEY=found.secret_keys[-1],
         SECRET_KEY_FALLBACKS=list(found.secret_keys[:-1]),
         SQLALCHEMY_DATABASE_URI=found.database,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(found.database),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=found.base_url.startswith("https:"),

@@ -101,7 +101,8 @@ def _wanted_version(directory: str) -> str | None:
 
 def _away(error: SQLAlchemyError) -> Trouble:
     return Trouble(
-        N_("the database does not answer (%(why)s); look at database_url"), why=str(error)
+        N_("the database does not answer (%(why)s); look at database_url"),
+        why=str(getattr(error, "orig", None) or error).strip(),
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
-import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from flask import render_template
+from flask import g, render_template
 from flask_babel import gettext
-from sqlalchemy.exc import NoResultFound
+from sqlalchemy.exc import (
+    DBAPIError,
+    InterfaceError,
+    NoResultFound,
+    OperationalError,
+    TimeoutError,  # noqa: A004 - of the pool, under the name that its library gives it
+)
 from werkzeug.exceptions import HTTPException
 
 from engine.errors import SpokenError
@@ -17,6 +22,8 @@ from pbem.ext import db
 
 if TYPE_CHECKING:
     from flask import Flask
+
+RETRY_AFTER: Final = "60"  # seconds
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +34,8 @@ def add_to(app: Flask) -> None:
     app.register_error_handler(NoResultFound, _not_there)
     app.register_error_handler(SpokenError, _refused)
     app.register_error_handler(HTTPException, _http)
+    for kind in (OperationalError, InterfaceError, TimeoutError):
+        app.register_error_handler(kind, _away)
     app.register_error_handler(Exception, _bug)
 
 
@@ -64,8 +73,25 @@ def _http(error: HTTPException) -> tuple[str, int]:
     return _page(error.code or 500, gettext("Not done"), gettext("The server can't do that."))
 
 
+def _away(error: DBAPIError | TimeoutError) -> tuple[str, int, dict[str, str]]:
+    """Tell people to try again, and the log why, when the database is away or too busy."""
+    # Without the statement, which tells a host nothing; of a pool there is none.
+    _log.error("the database is away or too busy: %s", getattr(error, "orig", None) or error)
+    db.session.rollback()
+    # The page's language would ask who is signed in, and the database can't tell.
+    g.database_is_away = True
+    words = gettext(
+        "The server can't get at its games just now. Wait a minute, then try once more: what"
+        " was done already is not done twice."
+    )
+    try:
+        return *_page(503, gettext("Not now"), words), {"Retry-After": RETRY_AFTER}
+    finally:
+        del g.database_is_away
+
+
 def _bug(error: Exception) -> tuple[str, int]:
-    reference = secrets.token_hex(4)
+    reference = g.get("reference", "")
     _log.error("error page %s", reference, exc_info=error)
     db.session.rollback()
     words = gettext(

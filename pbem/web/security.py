@@ -11,6 +11,7 @@ from flask import (
     Response,
     abort,
     current_app,
+    g,
     make_response,
     render_template,
     request,
@@ -44,6 +45,8 @@ def add_to(app: Flask) -> None:
 
 def signed_in() -> Player | None:
     """Return the player of this session, if there is one."""
+    if g.get("database_is_away"):
+        return None  # the page that says so is in the browser's language
     player = db.session.get(Player, session["player"]) if "player" in session else None
     return None if player is None or player.deleted_at is not None else player
 
