@@ -18,6 +18,7 @@ from pbem.metrics import Metrics
 from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
+from pbem.web.proxies import Proxies
 from pbem.web.security import signed_in
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def build(given: Settings | None) -> Flask:
     _add_database(app)
     _add_words(app)
     _add_pages(app)
+    app.wsgi_app = Proxies(app.wsgi_app, found.trusted_proxies)  # type: ignore[method-assign]
     return app
 
 

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from pbem import logs
+from pbem.commands import CannotRun
 from pbem.commands.setup import ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
@@ -15,6 +16,8 @@ from pbem.worker import Worker
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
+
+    from flask import Flask
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +32,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     with app.app_context():
         site = settings()
     logs.to_stderr(site.log_format)
-    server = PageServer(app, site.bind_host, site.bind_port)
+    server = _page_server(app, site.bind_host, site.bind_port)
     worker = Worker(app) if parsed.with_worker else None
     if worker is not None:
         worker.start()
@@ -40,3 +43,13 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     if worker is not None:
         worker.stop()
     return 0
+
+
+def _page_server(app: Flask, host: str, port: int) -> PageServer:
+    try:
+        return PageServer(app, host, port)
+    except OSError as error:
+        raise CannotRun(
+            f"port {port} of {host} is in use or not allowed ({error.strerror}); set bind_port"
+            " to another one, or stop what holds it"
+        ) from error
