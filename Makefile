@@ -32,7 +32,7 @@ $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'
 	touch $(VENV)/bench
 
-bench: $(VENV)/bench ## measure the engine, letters, pictures and how mails are read, beside bars
+bench: $(VENV)/bench ## measure the engine, letters, pictures, pages and how mails are read, beside bars
 	PYTHONPATH=. $(BIN)/python -m bench all
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
