@@ -16,7 +16,7 @@ _ADDRESS: Final = re.compile(r"([\w+=!#$%&*/?^{|}~.-])[\w+=!#$%&*/?^{|}~.-]*@(?=
 _LINK_TOKEN: Final = re.compile(r"\b[0-9a-f-]+(?:\.[\w-]{5,8})?\.[\w-]{20,}")
 _ADDRESS_TOKEN: Final = re.compile(r"\b[a-z2-7]{24}\b")
 # What is told of is named the same way in every line: "match 12 turn 7: …".
-_ID: Final = re.compile(r"\b(match|turn|seat|letter|note|player|talk|job) (\w+)")
+_ID: Final = re.compile(r"\b(match|turn|seat|letter|note|player|talk) (\d+)")
 # One line each second from every job, or what our own lines tell, would hide ours.
 _QUIET: Final = ("apscheduler", "mail.log", "alembic")
 
@@ -46,7 +46,7 @@ class Json(logging.Formatter):
             "logger": record.name,
             "message": message,
         }
-        told |= {name: _number(value) for name, value in _ID.findall(message)}
+        told |= {name: int(number) for name, number in _ID.findall(message)}
         if _request():
             told["request"] = _request()
         if record.exc_info:
@@ -75,7 +75,3 @@ def without_secrets(text: str) -> str:
 def _request() -> str:
     """Return the reference of the request that is being answered; empty elsewhere."""
     return str(g.get("reference", "")) if has_request_context() else ""
-
-
-def _number(value: str) -> int | str:
-    return int(value) if value.isdecimal() else value

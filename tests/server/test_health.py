@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from argparse import ArgumentParser
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -77,6 +78,21 @@ def test_a_worker_that_never_was_or_stands_still_is_told_everywhere(app, now) ->
     player("ann", now=now)
     page = signed_in_host(app, "ann").get("/host")
     assert "No worker has kept time for 7 minutes; look whether `pbem worker` runs" in words(page)
+
+
+def test_the_doctor_fails_when_something_is_to_be_done(
+    app, match, now, monkeypatch, capsys
+) -> None:
+    app.extensions["pbem.settings"] = dataclasses.replace(
+        app.extensions["pbem.settings"], listen_protocol="none"
+    )
+    monkeypatch.setattr(doctor, "application", lambda: app)
+    assert doctor.run(ArgumentParser(), []) == 0
+    assert "TO DO" not in capsys.readouterr().out
+    beat(now - 10 * MINUTE)
+    assert doctor.run(ArgumentParser(), []) == 1
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("TO DO")]
+    assert told.startswith("TO DO: no worker has kept time for 10 minutes")
 
 
 def test_letters_that_nobody_sends_are_told(app, now) -> None:
