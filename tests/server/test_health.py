@@ -116,7 +116,7 @@ def test_a_letter_whose_worker_died_is_told_too(app, match, now) -> None:
 def test_a_relay_that_takes_nothing_is_told_with_its_answer(app, mailbox, now) -> None:
     mailbox.on_rcpt = lambda _address: "530 5.7.0 Authentication required"
     running_match(["ann", "bob"], now=now - 30 * MINUTE)
-    for minutes in range(30, -1, -1):
+    for minutes in (30, 29, 24, 9):
         outbox.send_due(now=now - minutes * MINUTE)
     beat(now)
     found = health.look(now)
@@ -140,7 +140,7 @@ def test_a_relay_that_takes_nothing_is_told_with_its_answer(app, mailbox, now) -
 def test_one_address_that_takes_nothing_wakes_nobody(app, mailbox, now) -> None:
     mailbox.on_rcpt = lambda to: "450 4.2.2 full" if to == ADDRESSES["ann"] else None
     match = running_match(["ann", "bob"], now=now - 30 * MINUTE)
-    for minutes in range(30, -1, -1):
+    for minutes in (30, 29, 24, 9):
         outbox.send_due(now=now - minutes * MINUTE)
     assert {letter.state for letter in letters_to("ann")} == {LetterState.RETRY}
     assert LetterState.SENT in {letter.state for letter in letters_to("bob")}

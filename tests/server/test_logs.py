@@ -97,7 +97,22 @@ def secrets_of(mailbox: Mailbox) -> set[str]:
     return found
 
 
-def test_a_whole_game_leaves_no_secret_in_the_log(
+def check_lines(lines: list[dict]) -> None:
+    """Check that a line of JSON has its ids, and the number of its request."""
+    moves = [line for line in lines if line["message"].endswith("moved, by link")]
+    assert moves
+    for line in moves:
+        assert line.keys() == {
+            "at", "level", "logger", "message", "match", "turn", "seat", "request",
+        }  # fmt: skip
+        assert isinstance(line["turn"], int)
+        asked = [one for one in lines if one.get("request") == line["request"]]
+        assert asked[-1]["message"].startswith("POST seat.make_move: 200 in ")
+    sent = next(line for line in lines if line["message"].endswith(" sent"))
+    assert (type(sent["letter"]), sent["logger"]) == (int, "pbem.mail.outbox")
+
+
+def test_a_whole_game_leaves_ids_and_no_secret_in_the_log(
     app, mailbox: Mailbox, listener: Listener, monkeypatch, now, written
 ) -> None:
     match_id = play(app, mailbox, listener, now)
@@ -119,22 +134,7 @@ def test_a_whole_game_leaves_no_secret_in_the_log(
             "Traceback",
         ):
             assert fact in told, (name, fact)
-
-
-def test_a_line_of_json_has_its_ids_and_its_request(app, mailbox, listener, now, written) -> None:
-    play(app, mailbox, listener, now)
-    lines = [json.loads(line) for line in written["json"].getvalue().splitlines()]
-    moves = [line for line in lines if line["message"].endswith("moved, by link")]
-    assert moves
-    for line in moves:
-        assert line.keys() == {
-            "at", "level", "logger", "message", "match", "turn", "seat", "request",
-        }  # fmt: skip
-        assert isinstance(line["turn"], int)
-        asked = [one for one in lines if one.get("request") == line["request"]]
-        assert asked[-1]["message"].startswith("POST seat.make_move: 200 in ")
-    sent = next(line for line in lines if line["message"].endswith(" sent"))
-    assert (type(sent["letter"]), sent["logger"]) == (int, "pbem.mail.outbox")
+    check_lines([json.loads(line) for line in written["json"].getvalue().splitlines()])
 
 
 def test_what_looks_like_a_secret_is_not_written(app) -> None:
@@ -150,6 +150,12 @@ def test_what_looks_like_a_secret_is_not_written(app) -> None:
         assert secret not in logs.without_secrets(f"/m/{secret} {secret}, <{secret}>.")
     plain = 'File "/opt/pbem/worker.py", line 233, in _make_up_for_standstill: 12.5 a b-c'
     assert logs.without_secrets(plain) == plain
+
+
+def test_a_long_line_takes_no_longer_than_its_length() -> None:
+    for piece in ("a", "a-", "a.", "a+", "0f."):
+        text = piece * 200_000
+        assert logs.without_secrets(text) == text
 
 
 def test_the_server_writes_the_format_that_its_settings_name(tmp_path: Path, capsys) -> None:
