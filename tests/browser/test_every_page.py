@@ -42,6 +42,8 @@ NO_PAGES = {
     "you.feed",
     "letters.html",
     "letters.picture",
+    "watch.healthz",
+    "watch.figures",
 }
 SAMPLE = "your_turn-biscuit"
 
