@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +31,7 @@ def build(given: Settings | None) -> Flask:
     """Return the application for these settings, or for those of its instance folder."""
     templates = _beside("templates")
     app = Flask("pbem", template_folder=str(templates), static_folder=str(_HERE / "web/static"))
-    found = given or config.load(Path(app.instance_path))
+    found = given or config.load(default_instance())
     app.config.from_mapping(
         SECRET_KEY=found.secret_keys[-1],
         SECRET_KEY_FALLBACKS=list(found.secret_keys[:-1]),
@@ -62,8 +63,11 @@ def build(given: Settings | None) -> Flask:
 
 
 def default_instance() -> Path:
-    """Return the folder for local data: beside the checkout, or under the prefix's var/."""
-    return Path(Flask("pbem").instance_path)
+    """Return the folder for local data: PBEM_INSTANCE, or Flask's own choice.
+
+    That is beside the checkout, or under the prefix's var/.
+    """
+    return Path(os.environ.get("PBEM_INSTANCE") or Flask("pbem").instance_path).absolute()
 
 
 def migrations() -> Path:

@@ -92,20 +92,22 @@ def load(instance: Path, environment: Mapping[str, str] | None = None) -> Settin
             problems.append(f"{name}: there is no such setting{_nearest(name, known)}")
             continue
         try:
-            values[name] = _fitted(name, value)
+            values[name] = checked(name, value)
         except ValueError as error:
             problems.append(f"{name}: {error}")
-    for name, check in _CHECKS.items():
-        if name in values:
-            try:
-                check(values[name])
-            except ValueError as error:
-                problems.append(f"{name}: {error}")
     if problems:
         raise BadSettings("\n".join(problems))
     if "secret_keys" not in values:
         values["secret_keys"] = secret_keys(instance)
     return Settings(instance=instance, **values)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return the value of a setting in its type; raises ValueError with what to write instead."""
+    fitted = _fitted(name, value)
+    if name in _CHECKS:
+        _CHECKS[name](fitted)
+    return fitted
 
 
 def secret_keys(instance: Path) -> tuple[str, ...]:
@@ -145,7 +147,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return {
         name.removeprefix("PBEM_").lower(): value
         for name, value in environment.items()
-        if name.startswith("PBEM_")
+        if name.startswith("PBEM_") and name != "PBEM_INSTANCE"  # says where the file is
     }
 
 

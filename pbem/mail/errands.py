@@ -16,8 +16,8 @@ from engine import GAMES
 from engine.errors import SpokenError
 from engine.game import N_
 from pbem import agreements, away, clocks, lobby, play, post, rematch, talk
-from pbem.errors import BadChoice, NotYours
 from pbem.cleaning import clean_address
+from pbem.errors import BadChoice, NotYours
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.mail import errand, plain
