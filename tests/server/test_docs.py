@@ -12,6 +12,7 @@ import pytest
 from engine import GAMES
 from engine.errors import IllegalMove, RulesError
 from engine.game import Game
+from pbem import post
 from pbem.cli import COMMANDS
 from pbem.config import Settings
 from pbem.mail import contents, errand, reply
@@ -75,3 +76,13 @@ def is_move(game: Game, line: str) -> bool:
         return turn_commands(game, view)(line) is not None or bool(game.said(line))
     except RulesError as error:
         return isinstance(error, IllegalMove)
+
+
+def test_every_kind_of_letter_is_in_the_docs_with_whether_it_can_be_chosen() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \|.*\| ([\w ]+) \|$", (ROOT / "docs/letters.md").read_text(), re.MULTILINE
+    )
+    assert sorted(kind for kind, _ in rows) == sorted(
+        contents.PLAIN.keys() | contents.AT_TABLE.keys()
+    )
+    assert {kind for kind, wish in rows if wish == "yes"} == {*post.OPTIONAL, "digest"}
