@@ -47,6 +47,8 @@ class Settings:
     smtp_username: str = ""
     smtp_password: str = ""
     smtp_timeout: int = 30
+    mails_a_second: int = 0  # 0: as fast as the relay takes them
+    mails_a_day: int = 0  # 0: any number
     authserv_id: str = ""  # empty: Authentication-Results are not looked at
     listen_protocol: str = "smtp"
     listen_host: str = "127.0.0.1"
@@ -271,6 +273,8 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "listen_port": _port,
     "bind_port": _port,
     "invitations_a_day": _count,
+    "mails_a_second": _count,
+    "mails_a_day": _count,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "imap_port": _port,
