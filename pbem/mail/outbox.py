@@ -203,6 +203,8 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
 
     Returns how many went out, and whether the connection was lost.
     """
+    if not ids:
+        return 0, False  # a relay counts logins too
     postman: Postman = current_app.extensions["pbem.postman"]
     waiting = list(ids)
     sent = 0

@@ -58,6 +58,15 @@ def test_a_message_refused_for_now_comes_again_as_itself(letters, mailbox, now) 
     assert states() == ["sent"] * 3
 
 
+def test_a_relay_is_left_alone_while_there_is_nothing_to_send(app, now) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as relay:
+        relay.setblocking(False)
+        current_app.extensions["pbem.postman"].state.port = relay.getsockname()[1]
+        run_worker(now)
+        with pytest.raises(BlockingIOError):
+            relay.accept()
+
+
 def limited(**limits: int) -> None:
     current_app.extensions["pbem.settings"] = replace(settings(), **limits)
 
