@@ -121,7 +121,7 @@ def _again(seat: Seat, _rest: Sequence[str], *, now: datetime) -> Part | None:
         if turn is None:
             return {"what": "not asked"}
         if may_answer(seat, "your_turn", now=now):
-            post.once_more(seat, turn, now=now)
+            post.once_more(seat, turn, is_answer=True, now=now)
     return None
 
 

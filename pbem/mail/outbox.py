@@ -33,8 +33,8 @@ GAPS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240
 GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
-# What a reader has just asked for leaves in their quiet hours too.
-ASKED_FOR: Final = (*post.ANSWERS, "sign_in", "add_address", "for_host")
+# What somebody waits for leaves in their quiet hours too.
+ASKED_FOR: Final = ("sign_in", "add_address", "for_host")
 # What leaves first where there is more than the relay takes.
 _FIRST: Final = (
     ("sign_in", "add_address"),  # somebody sits and waits for them
@@ -171,7 +171,7 @@ def _count_since(moment: datetime) -> int:
 
 def _waits_for_morning(letter: Letter, *, now: datetime) -> bool:
     """Put a letter off that would leave in its reader's quiet hours; an answer never waits."""
-    if letter.player is None or letter.kind in ASKED_FOR:
+    if letter.player is None or letter.kind in ASKED_FOR or post.is_answer(letter):
         return False
     calendar = Calendar(clocks.zone_of(letter.player), clocks.quiet_of(letter.player))
     morning = deadlines.out_of_quiet(now, calendar)

@@ -602,7 +602,7 @@ def test_again_mails_the_turn_once_more(match, mailbox, now) -> None:
     assert len(letters_to(name, "your_turn")) + len(letters_to(name, "answer")) <= 12
 
 
-@pytest.mark.parametrize("text", ["status", "orders", "what now?"])
+@pytest.mark.parametrize("text", ["status", "orders", "what now?", "again"])
 def test_what_answers_a_mail_leaves_in_quiet_hours_and_says_so(match, mailbox, now, text) -> None:
     name = asked(match)
     with writing():
