@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,7 @@ def build(given: Settings | None) -> Flask:
     """Return the application for these settings, or for those of its instance folder."""
     templates = _beside("templates")
     app = Flask("pbem", template_folder=str(templates), static_folder=str(_HERE / "web/static"))
-    found = given or config.load(Path(app.instance_path))
+    found = given or config.load(default_instance())
     app.config.from_mapping(
         SECRET_KEY=found.secret_keys[-1],
         SECRET_KEY_FALLBACKS=list(found.secret_keys[:-1]),
@@ -67,8 +68,11 @@ def build(given: Settings | None) -> Flask:
 
 
 def default_instance() -> Path:
-    """Return the folder for local data: beside the checkout, or under the prefix's var/."""
-    return Path(Flask("pbem").instance_path)
+    """Return the folder for local data: PBEM_INSTANCE, or Flask's own choice.
+
+    That is beside the checkout, or under the prefix's var/.
+    """
+    return Path(os.environ.get("PBEM_INSTANCE") or Flask("pbem").instance_path).absolute()
 
 
 def migrations() -> Path:
@@ -85,7 +89,10 @@ def _beside(name: str) -> Path:
 def _add_database(app: Flask) -> None:
     url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
     if url.get_backend_name() == "sqlite" and url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        file = Path(url.database)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Hands and addresses lie in it: on a shared machine they are its owner's to read alone.
+        file.touch(mode=0o600)
     db.init_app(app)
     migrate.init_app(app, db, directory=str(migrations()))
     if url.get_backend_name() == "sqlite":

@@ -14,6 +14,7 @@ from pbem.errors import BadAddress, BadPhrase, BadZone
 from pbem.ext import settings
 
 MOST_ADDRESS: Final = 254  # characters, as by RFC 5321
+OFFICES: Final = ("abuse", "postmaster")  # which every mail domain has, by RFC 2142
 MOST_NAME: Final = 40  # characters
 # Strict on purpose: an address that a header could misread is refused in words.
 _ADDRESS: Final = re.compile(
@@ -41,10 +42,20 @@ def clean_address(text: str) -> str:
     address = f"{local}@{domain}"
     if len(address) > MOST_ADDRESS or len(local) > 64 or not _ADDRESS.fullmatch(address):
         raise BadAddress
-    if domain == settings().mail_domain.lower():
-        # A player at our own address would let the server talk to itself.
+    if _takes_our_mail(local, domain):
         raise BadAddress(N_("letters of this server can't be answered by itself; give your own"))
     return address
+
+
+def _takes_our_mail(local: str, domain: str) -> bool:
+    """Return whether mail to the address comes back to us: a player there would be ourselves.
+
+    Everybody else at our domain may play: a club's members have addresses there too.
+    """
+    site = settings()
+    ours = (site.reply_local, site.bounce_local, site.sender.partition("@")[0], *OFFICES)
+    name = local.partition(site.separator)[0]
+    return domain == site.mail_domain.lower() and name in {one.lower() for one in ours}
 
 
 def clean_name(text: str) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Each command with the module that does it and a line for --help. The modules are
 # imported when they are run: simulate and verify start without the web stack.
 COMMANDS = {
+    "init": ("pbem.commands.init", "ask what a server needs and write instance/config.toml"),
     "demo": ("pbem.commands.demo", "play a whole game on this machine, mailbox included"),
     "serve": ("pbem.commands.serve", "serve the pages; --with-worker keeps time as well"),
     "worker": ("pbem.commands.worker", "keep time: send letters, take mail in, mind deadlines"),

@@ -49,6 +49,8 @@ class Settings:
     smtp_username: str = ""
     smtp_password: str = field(default="", repr=False)
     smtp_timeout: int = 30
+    mails_a_second: int = 0  # 0: as fast as the relay takes them
+    mails_a_day: int = 0  # 0: any number
     authserv_id: str = ""  # empty: Authentication-Results are not looked at
     listen_protocol: str = "smtp"
     listen_host: str = "127.0.0.1"
@@ -99,20 +101,22 @@ def load(instance: Path, environment: Mapping[str, str] | None = None) -> Settin
             problems.append(f"{name}: there is no such setting{_nearest(name, known)}")
             continue
         try:
-            values[name] = _fitted(name, value)
+            values[name] = checked(name, value)
         except ValueError as error:
             problems.append(f"{name}: {error}")
-    for name, check in _CHECKS.items():
-        if name in values:
-            try:
-                check(values[name])
-            except ValueError as error:
-                problems.append(f"{name}: {error}")
     if problems:
         raise BadSettings("\n".join(problems))
     if "secret_keys" not in values:
         values["secret_keys"] = secret_keys(instance)
     return Settings(instance=instance, **values)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return the value of a setting in its type; raises ValueError with what to write instead."""
+    fitted = _fitted(name, value)
+    if name in _CHECKS:
+        _CHECKS[name](fitted)
+    return fitted
 
 
 def secret_keys(instance: Path) -> tuple[str, ...]:
@@ -152,7 +156,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return {
         name.removeprefix("PBEM_").lower(): value
         for name, value in environment.items()
-        if name.startswith("PBEM_")
+        if name.startswith("PBEM_") and name != "PBEM_INSTANCE"  # says where the file is
     }
 
 
@@ -295,6 +299,8 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "worker_metrics_port": _port_or_none,
     "log_format": _one_of(*_LOG_FORMATS),
     "invitations_a_day": _count,
+    "mails_a_second": _count,
+    "mails_a_day": _count,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "imap_port": _port,

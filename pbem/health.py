@@ -121,7 +121,7 @@ def _troubles(found: Findings) -> Iterator[Trouble]:
         yield Trouble(
             N_(
                 "letters that are due and that no worker sends: %(number)d; look whether"
-                " `pbem worker` runs, and at its log"
+                " `pbem worker` runs, at its log, and at mails_a_day"
             ),
             number=found.unsent,
         )

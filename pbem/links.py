@@ -116,7 +116,8 @@ def token_in(address: str) -> str | None:
     if domain != site.mail_domain.lower() or not separator:
         return None
     # Some programs glue the dots of a sentence on.
-    return token.strip(".") if name in (site.reply_local, site.bounce_local) else None
+    ours = (site.reply_local.lower(), site.bounce_local.lower())
+    return token.strip(".") if name in ours else None
 
 
 def is_ours(address: str) -> bool:

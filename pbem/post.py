@@ -327,9 +327,18 @@ def answer(seat: Seat, turn: Turn | None, about: dict[str, Any], *, now: datetim
     )
 
 
-def once_more(seat: Seat, turn: Turn, *, now: datetime) -> None:
-    """Mail a seat's player an open turn again, as somebody asked; no digest waits for it."""
-    _tell(seat, "your_turn", turn, now=now, is_needed=True)
+def once_more(seat: Seat, turn: Turn, *, is_answer: bool = False, now: datetime) -> None:
+    """Mail a seat's player an open turn again, as somebody asked; no digest waits for it.
+
+    It is an answer if the player asked for it by mail.
+    """
+    about = {"is_answer": True} if is_answer else {}
+    _tell(seat, "your_turn", turn, about, now=now, is_needed=True)
+
+
+def is_answer(letter: Letter) -> bool:
+    """Return whether a letter answers a player's own mail."""
+    return letter.kind in ANSWERS or bool(letter.about.get("is_answer"))
 
 
 def wish(player: Player, kind: str) -> str:

@@ -16,13 +16,14 @@ from engine import GAMES
 from engine.errors import SpokenError
 from engine.game import N_
 from pbem import agreements, away, clocks, lobby, play, post, rematch, talk
+from pbem.cleaning import clean_address
 from pbem.errors import BadChoice, NotYours
 from pbem.ext import db, writing
 from pbem.lobby import Chair
 from pbem.mail import errand, plain
 from pbem.mail.errand import Errand
 from pbem.mail.reply import Reply
-from pbem.models import Letter, Player, Seat, Status, Turn
+from pbem.models import Letter, Match, Player, Seat, Status, Turn
 
 MOST_ANSWERS: Final = 6  # to one seat in an hour
 # A move is always answered, so that receipts are not among what is counted.
@@ -120,7 +121,7 @@ def _again(seat: Seat, _rest: Sequence[str], *, now: datetime) -> Part | None:
         if turn is None:
             return {"what": "not asked"}
         if may_answer(seat, "your_turn", now=now):
-            post.once_more(seat, turn, now=now)
+            post.once_more(seat, turn, is_answer=True, now=now)
     return None
 
 
@@ -185,10 +186,27 @@ def _new(seat: Seat, rest: Sequence[str], *, now: datetime) -> Part:
     name, *addresses = rest
     if name not in GAMES:
         raise BadChoice(N_("there is no such game; there is %(games)s"), games=", ".join(GAMES))
-    assert seat.player is not None, "it is their mail"
     chairs = [Chair(address=address) for address in addresses]
-    match = lobby.open_table(seat.player, name, chairs, {}, now=now)
+    player = _player(seat)
+    match = _waiting_table(player, name, addresses) or lobby.open_table(
+        player, name, chairs, {}, now=now
+    )
     return {"seat": match.seats[0].id}
+
+
+def _waiting_table(player: Player, name: str, addresses: Sequence[str]) -> Match | None:
+    """Return a table of theirs that still waits for the same people.
+
+    A mail is sent twice where reception is bad, and read twice where the server died over it.
+    """
+    own = select(Match).where(
+        Match.opener_id == player.id, Match.game == name, Match.status == Status.OPEN
+    )
+    wanted = [clean_address(address) for address in addresses]
+    for match in db.session.scalars(own):
+        if [seat.invited for seat in match.seats[1:]] == wanted:
+            return match
+    return None
 
 
 def _stop(seat: Seat, _rest: Sequence[str], *, now: datetime) -> Part:

@@ -181,8 +181,7 @@ def _message(letter: Letter, subject: str, content: plain.Content) -> EmailMessa
     if first is not None and first.id != letter.id:
         message["In-Reply-To"] = first.message_id(site.mail_domain)
         message["References"] = first.message_id(site.mail_domain)
-    is_answer = letter.kind in post.ANSWERS
-    message["Auto-Submitted"] = "auto-replied" if is_answer else "auto-generated"
+    message["Auto-Submitted"] = "auto-replied" if post.is_answer(letter) else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["x-ms-reactions"] = "disallow"
     # RFC 8058: a mail program may offer one click; the request alone must do it.

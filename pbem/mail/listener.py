@@ -10,6 +10,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from pbem.cleaning import OFFICES
 from pbem.ext import db, settings
 from pbem.links import is_ours
 from pbem.mail import inbox
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from flask import Flask
 
 MOST_BYTES: Final = 1024 * 1024
-OFFICES: Final = ("abuse", "postmaster")
 
 _log = logging.getLogger(__name__)
 
@@ -66,10 +66,7 @@ class Handler:
 
 
 def _is_office(address: str) -> bool:
-    """Return whether it is one of the addresses that every mail domain has, by RFC 2142.
-
-    Providers' complaints come there.
-    """
+    """Return whether it is one to which providers' complaints come."""
     local, _, domain = address.strip().lower().rpartition("@")
     return local in OFFICES and domain == settings().mail_domain.lower()
 

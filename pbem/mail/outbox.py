@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import logging
 import smtplib
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from flask import current_app
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, case, func, or_, select, update
 
 from pbem import away, clocks, deadlines, post
 from pbem.deadlines import Calendar
-from pbem.ext import db, writing
+from pbem.ext import db, settings, writing
 from pbem.links import Links
 from pbem.mail import letters
 from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
-from pbem.models import Letter, LetterState, Turn
+from pbem.models import Beat, Letter, LetterState, Turn
 
 BATCH: Final = 20  # letters claimed at once
 # In one run, whose leases count from its beginning: a slow relay must not outlive them.
@@ -32,8 +33,30 @@ GAPS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240
 GIVE_UP: Final = timedelta(days=2)
 # After a line lost behind the final dot: once more, when a copy is no longer likely.
 UNKNOWN_GAP: Final = timedelta(hours=6)
-# What a reader has just asked for leaves in their quiet hours too.
-ASKED_FOR: Final = (*post.ANSWERS, "sign_in", "add_address", "for_host")
+# What somebody waits for leaves in their quiet hours too.
+ASKED_FOR: Final = ("sign_in", "add_address", "for_host")
+# What leaves first where there is more than the relay takes.
+_FIRST: Final = (
+    ("sign_in", "add_address"),  # somebody sits and waits for them
+    ("your_turn", "taken_back"),
+    post.ANSWERS,
+    ("reminder", "reminders"),
+)
+_LAST: Final = (("digest",), ("talk",))
+_PLACES: Final = {
+    kind: place
+    for places in (enumerate(_FIRST), enumerate(_LAST, len(_FIRST) + 1))
+    for place, kinds in places
+    for kind in kinds
+}
+_ORDER: Final = (
+    case(_PLACES, value=Letter.kind, else_=len(_FIRST)),
+    Letter.created_at,
+    Letter.id,
+)
+DAY: Final = timedelta(days=1)
+# A limit for each second is kept over this time, in which a worker comes back to the queue.
+SPAN: Final = timedelta(seconds=2)
 _CLOSING: Final = 421  # the relay says so before it hangs up
 _LOGIN_WANTED: Final = 530
 _TOO_LARGE: Final = 552
@@ -42,9 +65,10 @@ _log = logging.getLogger(__name__)
 
 
 def send_due(*, now: datetime) -> int:
-    """Send letters that are due, the oldest first; returns how many went out.
+    """Send letters that are due, the most urgent and then the oldest first.
 
-    More than a run takes are left to the worker's next one.
+    Returns how many went out. More than a run takes, or than the relay's limits allow, are left
+    to the worker's next run.
     """
     sent = 0
     for _ in range(BATCHES):
@@ -88,12 +112,12 @@ def _claim(now: datetime) -> tuple[int, Sequence[int]]:
     ids = (
         select(Letter.id)
         .where(due)
-        # By age, not by id alone: PostgreSQL would walk all letters ever sent in that order.
-        .order_by(Letter.created_at, Letter.id)
-        .limit(BATCH)
+        # Not by id alone: PostgreSQL would walk all letters ever sent in that order.
+        .order_by(*_ORDER)
         .with_for_update(skip_locked=True)
     )
     with writing():
+        ids = ids.limit(min(BATCH, _allowed(now)))
         claimed = db.session.scalars(
             update(Letter)
             .where(Letter.id.in_(ids))
@@ -108,7 +132,7 @@ def _claim(now: datetime) -> tuple[int, Sequence[int]]:
         found = db.session.scalars(
             select(Letter)
             .where(Letter.id.in_(claimed))
-            .order_by(Letter.id)
+            .order_by(*_ORDER)
             .execution_options(populate_existing=True)
         ).all()
         ready = [letter for letter in found if not _waits_for_morning(letter, now=now)]
@@ -117,9 +141,37 @@ def _claim(now: datetime) -> tuple[int, Sequence[int]]:
         return len(claimed), [letter.id for letter in ready]
 
 
+def allowed_today(now: datetime) -> int | None:
+    """Return how many letters may still leave by the relay's limit for a day; None: no limit."""
+    limit = settings().mails_a_day
+    return max(limit - _count_since(now - DAY), 0) if limit else None
+
+
+def _allowed(now: datetime) -> int:
+    """Return how many letters may be claimed now by the relay's limits, whoever sends them."""
+    site = settings()
+    if not site.mails_a_day and not site.mails_a_second:
+        return BATCH
+    # Workers count one after the other, or together they would claim too many.
+    db.session.execute(select(Beat.id).with_for_update())
+    left = allowed_today(now)
+    allowed = [] if left is None else [left]
+    if site.mails_a_second:
+        most = site.mails_a_second * int(SPAN.total_seconds())
+        allowed.append(max(most - _count_since(now - SPAN), 0))
+    return min(allowed)
+
+
+def _count_since(moment: datetime) -> int:
+    """Count the letters that left since then, or are leaving now."""
+    left = select(func.count()).where(Letter.state == LetterState.SENT, Letter.sent_at > moment)
+    leaving = select(func.count()).where(Letter.state == LetterState.SENDING)
+    return (db.session.scalar(left) or 0) + (db.session.scalar(leaving) or 0)
+
+
 def _waits_for_morning(letter: Letter, *, now: datetime) -> bool:
     """Put a letter off that would leave in its reader's quiet hours; an answer never waits."""
-    if letter.player is None or letter.kind in ASKED_FOR:
+    if letter.player is None or letter.kind in ASKED_FOR or post.is_answer(letter):
         return False
     calendar = Calendar(clocks.zone_of(letter.player), clocks.quiet_of(letter.player))
     morning = deadlines.out_of_quiet(now, calendar)
@@ -151,6 +203,8 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
 
     Returns how many went out, and whether the connection was lost.
     """
+    if not ids:
+        return 0, False  # a relay counts logins too
     postman: Postman = current_app.extensions["pbem.postman"]
     waiting = list(ids)
     sent = 0
@@ -159,6 +213,8 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
             while waiting:
                 sent += _send(waiting[0], connection, now=now)
                 waiting.pop(0)
+                if waiting and settings().mails_a_second:
+                    time.sleep(1 / settings().mails_a_second)
     except (smtplib.SMTPException, OSError) as error:
         _log.warning("the relay cannot be used now: %s", _told(error))
         for letter_id in waiting:

@@ -13,17 +13,18 @@ from email.message import EmailMessage
 from email.policy import SMTP
 
 import pytest
-from cast import ADDRESSES, letters_to, open_turn, parsed, player, running_match
+from cast import ADDRESSES, letters_to, open_turn, parsed, player, run_worker, running_match
 from flask import current_app
 from mail_server import Mailbox, free_port, running_mailbox
 
-from pbem import create_app, play, post, worker
-from pbem.ext import db, writing
+from pbem import create_app, play, post, talk, worker
+from pbem.ext import db, settings, writing
 from pbem.mail import outbox
 from pbem.mail.smtp import Parcel
-from pbem.models import Letter, Move
+from pbem.models import Letter, Move, Wanted
 
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -55,6 +56,81 @@ def test_a_message_refused_for_now_comes_again_as_itself(letters, mailbox, now) 
     assert outbox.send_due(now=now + MINUTE) == 1
     assert [mail["Message-ID"] for mail in mailbox.to(ADDRESSES["bob"])] == refused
     assert states() == ["sent"] * 3
+
+
+def test_a_relay_is_left_alone_while_there_is_nothing_to_send(app, now) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as relay:
+        relay.setblocking(False)
+        current_app.extensions["pbem.postman"].state.port = relay.getsockname()[1]
+        run_worker(now)
+        with pytest.raises(BlockingIOError):
+            relay.accept()
+
+
+def limited(**limits: int) -> None:
+    current_app.extensions["pbem.settings"] = replace(settings(), **limits)
+
+
+def test_no_more_leave_in_a_day_than_the_relay_takes_and_the_rest_later(letters, now) -> None:
+    limited(mails_a_day=2)
+    assert outbox.send_due(now=now) == 2
+    assert outbox.send_due(now=now + 23 * HOUR) == 0
+    assert states() == ["sent", "sent", "queued"]
+    assert outbox.send_due(now=now + 24 * HOUR) == 1
+
+
+def test_no_more_leave_in_a_second_than_the_relay_takes(letters, now) -> None:
+    limited(mails_a_second=1)
+    # In the two seconds until the worker looks again.
+    assert outbox.send_due(now=now) == 2
+    assert outbox.send_due(now=now + timedelta(seconds=1)) == 0
+    assert outbox.send_due(now=now + timedelta(seconds=2)) == 1
+
+
+def test_two_workers_keep_one_limit_together(app, letters, now) -> None:
+    limited(mails_a_day=2)
+    run_worker(now)  # which notes that somebody keeps time
+    with writing():
+        who = letters_to("ann")[0].player
+        for _ in range(4):
+            post.sign_in(who.address, who, language="en", now=now)
+    limited(mails_a_day=4)
+    sent = []
+
+    def work() -> None:
+        with app.app_context():
+            sent.append(outbox.send_due(now=now))
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    assert sum(sent) == 2
+    assert sorted(states()) == ["queued"] * 3 + ["sent"] * 4
+
+
+def test_what_is_urgent_leaves_first(app, mailbox, now) -> None:
+    match = running_match(["ann", "bob", "cleo"], now=now)
+    turn = open_turn(match)
+    others = [seat for seat in match.seats if seat.id != turn.asked.id]
+    with writing():
+        for seat in others:
+            seat.player.digest_at = 12 * 60
+            seat.player.mails = {"talk": Wanted.NOW}
+    talk.say(turn.asked.id, "hello", now=now)
+    with writing():
+        post.reminder(turn, turn.asked, now=now)
+        post.sign_in(ADDRESSES["ann"], turn.asked.player, language="en", now=now)
+    outbox.send_due(now=now)
+    kinds = [kind_of(mail) for mail in mailbox.arrived]
+    assert kinds == sorted(kinds, key=["sign_in", "your_turn", "reminder", "started", "talk"].index)
+    assert len(set(kinds)) == 5
+
+
+def kind_of(arrived) -> str:
+    message_id = parsed(arrived[2])["Message-ID"]
+    return db.session.get_one(Letter, int(message_id[1:].partition(".")[0])).kind
 
 
 @pytest.mark.parametrize("verb", ["on_rcpt", "on_data"])

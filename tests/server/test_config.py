@@ -6,8 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
-from pbem.config import BadSettings, load
+from pbem import create_app
+from pbem.config import BadSettings, Settings, load
+from pbem.ext import db
 
 
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
@@ -22,6 +25,17 @@ def test_a_missing_secret_is_made_once_and_only_its_owner_reads_it(tmp_path: Pat
     assert len(bytes.fromhex(first.secret_keys[0])) == 32
     assert stat.S_IMODE((tmp_path / "secret_keys").stat().st_mode) == 0o600
     assert first.secret_keys[0] not in repr(first)
+
+
+def test_only_its_owner_reads_the_database(tmp_path: Path) -> None:
+    app = create_app(Settings(instance=tmp_path, secret_keys=("ab" * 32,)))
+    with app.app_context():
+        db.session.execute(text("CREATE TABLE hands (cards TEXT)"))
+        db.session.commit()
+        files = sorted(tmp_path.glob("pbem.sqlite3*"))
+        assert len(files) == 3  # with SQLite's own beside it
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+        db.engine.dispose()
 
 
 def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:

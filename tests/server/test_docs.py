@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from engine import GAMES
+from engine.errors import IllegalMove, RulesError
+from engine.game import Game
+from pbem import post
 from pbem.cli import COMMANDS
 from pbem.config import Settings
-from pbem.mail import contents
+from pbem.mail import contents, errand, reply
+from pbem.mail.commands import order_commands, turn_commands, undo_commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,3 +45,44 @@ def test_links_of_the_docs_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", ["docs/play.md", "docs/play.fr.md"])
+def test_what_players_are_told_to_write_is_read(page: str) -> None:
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / page).read_text(), re.MULTILINE)
+    told = [one.replace("\u00a0", " ") for row in rows for one in re.findall(r"`([^`]+)`", row)]
+    assert len(told) > 30
+    unread = [one for one in told if not is_read(re.sub("ADD?RESSE?|…", "a@b.example", one))]
+    assert unread == []
+
+
+def is_read(line: str) -> bool:
+    """Say whether a line of a reply asks for something, whatever the table."""
+    if errand.read(line, today=date(2026, 12, 1)) or undo_commands()(line):
+        return True
+    if any(order_commands(game)(line) for game in GAMES.values()):
+        return True
+    if reply.read(line, sent=None, command=reply.no_commands).said:
+        return True
+    return any(is_move(game, line) for game in GAMES.values())
+
+
+def is_move(game: Game, line: str) -> bool:
+    state, _ = game.new_game(
+        bytes(32), game.seat_counts[-1], game.check_options(game.seat_counts[-1], {})
+    )
+    view = game.view(state, min(game.to_move(state)))
+    try:
+        return turn_commands(game, view)(line) is not None or bool(game.said(line))
+    except RulesError as error:
+        return isinstance(error, IllegalMove)
+
+
+def test_every_kind_of_letter_is_in_the_docs_with_whether_it_can_be_chosen() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \|.*\| ([\w ]+) \|$", (ROOT / "docs/letters.md").read_text(), re.MULTILINE
+    )
+    assert sorted(kind for kind, _ in rows) == sorted(
+        contents.PLAIN.keys() | contents.AT_TABLE.keys()
+    )
+    assert {kind for kind, wish in rows if wish == "yes"} == {*post.OPTIONAL, "digest"}

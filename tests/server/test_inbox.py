@@ -31,7 +31,16 @@ from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import errands, inbox, letters
 from pbem.mail.listener import Listener
-from pbem.models import Heard, Match, Move, Note, PrivateNote, Talk
+from pbem.models import (
+    Heard,
+    Match,
+    Move,
+    Note,
+    PrivateNote,
+    StandingOrder,
+    Talk,
+    WithdrawnMove,
+)
 from pbem.tokens import Named
 
 
@@ -322,3 +331,19 @@ def test_what_is_said_noted_and_asked_for_is_done_once_and_answered(asked, now) 
     told = letters_to(other)[-1]
     assert [one.talk.text for one in db.session.scalars(select(Heard))] == ["hello"]
     assert "hello" in text_of(parsed(letters.build(told).as_bytes()))
+
+
+def test_an_order_is_kept_and_a_move_is_taken_back(asked, now) -> None:
+    name, letter, since = asked
+    sender = ADDRESSES[name]
+    send(letter, "1\nthen lowest", sender=sender, now=now)
+    assert len(moves(since)) == 1
+    assert [one.text for one in db.session.scalars(select(StandingOrder))] == ["lowest"]
+    send(letter, "undo", sender=sender, message_id="<u@x.example>", now=now)
+    assert moves(since) == []
+    (gone,) = db.session.scalars(select(WithdrawnMove))
+    assert gone.by == "reply"
+    send(letter, "2\ncancel orders", sender=sender, message_id="<c@x.example>", now=now)
+    assert len(moves(since)) == 1
+    (left,) = db.session.scalars(select(StandingOrder))
+    assert (left.ended_at is None, left.ply) == (False, None)

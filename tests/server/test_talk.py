@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -28,7 +29,8 @@ from pbem import play, suppression, talk
 from pbem.errors import BadTalk, NobodyThere, TooMany
 from pbem.ext import db, tokens, writing
 from pbem.links import Links
-from pbem.mail import inbox, letters
+from pbem.mail import errands, inbox, letters
+from pbem.mail.answers import WORDS
 from pbem.models import (
     Absence,
     Letter,
@@ -528,6 +530,16 @@ def test_a_table_is_opened_both_ways(app, match, mailbox, now, way) -> None:
     assert opened.opener.name == name.title()
 
 
+def test_a_table_asked_for_again_while_it_waits_is_the_same(match, mailbox, now) -> None:
+    name = asked(match)
+    line = f"new biscuit with {ADDRESSES['dan']}, eve@players.example"
+    first, again = (by_mail(mailbox, name, line, now=now) for _ in range(2))
+    assert first.split("is open")[0] == again.split("is open")[0]
+    assert db.session.query(Match).count() == 2
+    by_mail(mailbox, name, line.replace("eve", "fay"), now=now)
+    assert db.session.query(Match).count() == 3
+
+
 def test_a_table_that_cannot_be_opened_opens_none(match, mailbox, now) -> None:
     name = asked(match)
     for line, reason in (
@@ -572,6 +584,13 @@ def test_what_tells_only_is_told(match, mailbox, now) -> None:
     assert letters_to(other, "answer") == []
 
 
+def test_help_names_all_that_can_be_said() -> None:
+    told = " ".join(f"{said} {what}" for said, what in WORDS)
+    words_beside = set(errands._ACTS) - {"yes, resign"}  # the question whether to resign tells it
+    for word in (*words_beside, "undo", "then", "orders", "cancel orders", "say", "note"):
+        assert re.search(rf"\b{word}\b", told), word
+
+
 def test_again_mails_the_turn_once_more(match, mailbox, now) -> None:
     name = asked(match)
     before = len(letters_to(name, "your_turn"))
@@ -583,7 +602,7 @@ def test_again_mails_the_turn_once_more(match, mailbox, now) -> None:
     assert len(letters_to(name, "your_turn")) + len(letters_to(name, "answer")) <= 12
 
 
-@pytest.mark.parametrize("text", ["status", "orders", "what now?"])
+@pytest.mark.parametrize("text", ["status", "orders", "what now?", "again"])
 def test_what_answers_a_mail_leaves_in_quiet_hours_and_says_so(match, mailbox, now, text) -> None:
     name = asked(match)
     with writing():
