@@ -41,17 +41,48 @@ def ready_application() -> Flask:
 
 def database_version() -> str:
     """Return the database's version; raises CannotRun if it is not the code's own."""
+    here = _version()
+    wanted = _scripts().get_current_head()
+    if here is None or here != wanted:
+        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
+    return here
+
+
+def refuse_newer_database() -> None:
+    """Raise CannotRun for a database that newer code has made; nothing of it is touched."""
+    _version()
+
+
+def known_versions() -> tuple[str, ...]:
+    """Return the versions of the database that the code knows, the newest first."""
+    return tuple(script.revision for script in _scripts().walk_revisions())
+
+
+def newer(what: str, version: str) -> CannotRun:
+    """Return the words for what newer code has made."""
+    newest = known_versions()[0]
+    return CannotRun(
+        f"{what} is at version {version}, and this code knows only those up to {newest};"
+        " update the code. Nothing was changed"
+    )
+
+
+def _version() -> str | None:
+    """Return the database's version, None for one without tables; raises CannotRun."""
     try:
         with db.engine.connect() as connection:
             here = MigrationContext.configure(connection).get_current_revision()
     except SQLAlchemyError as error:
         raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
+    if here is not None and here not in known_versions():
+        raise newer("the database", here)
+    return here
+
+
+def _scripts() -> ScriptDirectory:
     config = Config()
     config.set_main_option("script_location", str(migrations()))
-    wanted = ScriptDirectory.from_config(config).get_current_head()
-    if here is None or here != wanted:
-        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
-    return here
+    return ScriptDirectory.from_config(config)
 
 
 def log_to_stderr() -> None:
