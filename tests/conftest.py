@@ -217,9 +217,10 @@ def command(
         gc.disable()
         try:
             code = cli.main(arguments)
-            for engines in list(db._app_engines.values()):
-                for engine in engines.values():
-                    engine.dispose()
+            for found in list(db._app_engines.values()):
+                for engine in found.values():
+                    if engine is not db.engine:
+                        engine.dispose()
         finally:
             gc.enable()
         printed = capsys.readouterr()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flask_migrate import downgrade, upgrade
 from flask_migrate import revision as new_revision
 
-from pbem.commands.setup import application, refuse_newer_database
+from pbem.commands.setup import application, database_is_there
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -24,7 +24,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     make.add_argument("message")
     parsed = parser.parse_args(arguments)
     with application().app_context():
-        refuse_newer_database()
+        database_is_there()
         if parsed.what == "upgrade":
             upgrade()
         elif parsed.what == "downgrade":

@@ -41,42 +41,36 @@ def ready_application() -> Flask:
 
 def database_version() -> str:
     """Return the database's version; raises CannotRun if it is not the code's own."""
-    here = _version()
+    here = database_is_there()
     wanted = _scripts().get_current_head()
     if here is None or here != wanted:
         raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
     return here
 
 
-def refuse_newer_database() -> None:
-    """Raise CannotRun for a database that newer code has made; nothing of it is touched."""
-    _version()
+def database_is_there() -> str | None:
+    """Return the database's version, of the code or older, or None for one without tables.
 
-
-def known_versions() -> tuple[str, ...]:
-    """Return the versions of the database that the code knows, the newest first."""
-    return tuple(script.revision for script in _scripts().walk_revisions())
-
-
-def newer(what: str, version: str) -> CannotRun:
-    """Return the words for what newer code has made."""
-    newest = known_versions()[0]
-    return CannotRun(
-        f"{what} is at version {version}, and this code knows only those up to {newest};"
-        " update the code. Nothing was changed"
-    )
-
-
-def _version() -> str | None:
-    """Return the database's version, None for one without tables; raises CannotRun."""
+    Raises CannotRun for a database that newer code has made; nothing of it is touched.
+    """
     try:
         with db.engine.connect() as connection:
             here = MigrationContext.configure(connection).get_current_revision()
     except SQLAlchemyError as error:
         raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
-    if here is not None and here not in known_versions():
-        raise newer("the database", here)
+    if here is not None:
+        check_version("the database", here)
     return here
+
+
+def check_version(what: str, version: str) -> None:
+    """Raise CannotRun for a version that this code does not know: newer code has made it."""
+    known = [script.revision for script in _scripts().walk_revisions()]
+    if version not in known:
+        raise CannotRun(
+            f"{what} is at version {version}, and this code knows only those up to {known[0]};"
+            " update the code. Nothing was changed"
+        )
 
 
 def _scripts() -> ScriptDirectory:

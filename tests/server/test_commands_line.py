@@ -137,6 +137,8 @@ def test_simulate_and_verify_load_no_web_stack() -> None:
         "simulate",
         "verify",
         "inbox",
+        "backup",
+        "restore",
         "audit",
         "doctor",
         "sample-letters",
