@@ -24,6 +24,10 @@ COMMANDS = {
     "read-note": ("pbem.commands.read_note", "tell what the server would make of a mail, as JSON"),
     "backup": ("pbem.commands.backup", "copy the whole database to a file, while it is in use"),
     "restore": ("pbem.commands.restore", "put the database back as a copy has it"),
+    "prune": (
+        "pbem.commands.prune",
+        "throw old mail away: mails that were read, letters that left",
+    ),
     "audit": ("pbem.commands.audit", "replay every running game and check the promises"),
     "doctor": ("pbem.commands.doctor", "check the settings, the database and the ways of the mail"),
     "matches": ("pbem.commands.matches", "list what waits and for whom; --late only what is late"),

@@ -139,6 +139,7 @@ def test_simulate_and_verify_load_no_web_stack() -> None:
         "inbox",
         "backup",
         "restore",
+        "prune",
         "audit",
         "doctor",
         "sample-letters",
