@@ -24,6 +24,8 @@ COMMANDS = {
     "read-note": ("pbem.commands.read_note", "tell what the server would make of a mail, as JSON"),
     "backup": ("pbem.commands.backup", "copy the whole database to a file, while it is in use"),
     "restore": ("pbem.commands.restore", "put the database back as a copy has it"),
+    "export": ("pbem.commands.export", "write one game to a file, for another server"),
+    "import": ("pbem.commands.import_game", "take in one game that another server exported"),
     "prune": (
         "pbem.commands.prune",
         "throw old mail away: mails that were read, letters that left",

@@ -139,6 +139,8 @@ def test_simulate_and_verify_load_no_web_stack() -> None:
         "inbox",
         "backup",
         "restore",
+        "export",
+        "import",
         "prune",
         "audit",
         "doctor",
