@@ -92,6 +92,7 @@ def test_a_pause_stops_all_clocks_and_moves_deadlines_by_its_length(match, now) 
     ann, bob = seat_of(match, "ann"), seat_of(match, "bob")
     proposed = agreements.propose(ann.id, "pause", {}, now=now + HOUR)
     agreements.say_yes(proposed.id, bob.id, now=now + HOUR)
+    run_worker(now + HOUR)
     match = db.session.get_one(Match, match.id)
     assert match.paused_at == now + HOUR
     for days in range(20):
