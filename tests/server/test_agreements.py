@@ -88,6 +88,8 @@ def test_nobody_grants_themselves_more_time(app, match, now) -> None:
 
 
 def test_a_pause_stops_all_clocks_and_moves_deadlines_by_its_length(match, now) -> None:
+    run_worker(now)
+    match = db.session.get_one(Match, match.id)
     due = open_turn(match).deadline
     ann, bob = seat_of(match, "ann"), seat_of(match, "bob")
     proposed = agreements.propose(ann.id, "pause", {}, now=now + HOUR)
