@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flask_migrate import upgrade
 from sqlalchemy import func, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from pbem import restored
 from pbem.commands import CannotRun, copies
@@ -51,7 +52,10 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
         if players:
             print(f"what was there is kept: {_kept()}")
         follow = _set_right if parsed.nothing_lost else _set_right_and_tell
-        _restore(parsed.file, follow)
+        try:
+            _restore(parsed.file, follow)
+        except SQLAlchemyError as error:
+            raise CannotRun(f"the copy could not be made ready ({error}); try again") from error
         print(f"{parsed.file} is restored: {_players()} players")
     return 0
 

@@ -99,6 +99,21 @@ def test_on_a_full_disk_the_older_copy_stays(app, command, file) -> None:
     assert [(one.name, one.read_bytes()) for one in file.parent.iterdir()] == [("monday", b"older")]
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_on_a_full_disk_the_database_stays_as_it_is(lost, restore, file) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+    try:
+        code, _out, errors = restore(file, "--force")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert code == 1
+    assert errors.startswith("pbem restore: ")
+    assert "Traceback" not in errors
+    assert db.session.query(Match).one().ply == lost["ply"]
+    assert list(audit.wrongs_of_tables()) == []
+
+
 def test_a_folder_that_is_not_there_is_told_in_words(app, command, tmp_path) -> None:
     code, _out, errors = command("backup", str(tmp_path / "nowhere" / "monday"))
     assert code == 1
