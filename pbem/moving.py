@@ -6,6 +6,7 @@ The file of a game that runs tells its deal's key, and so every hidden card.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,14 +18,18 @@ from engine import GAMES, deal
 from engine.bots import BOTS
 from engine.errors import BadRecord
 from engine.record import Decision, Record, loads, replay, to_json, verify
-from pbem import lobby, play
-from pbem.cleaning import clean_address, clean_name, clean_zone
+from pbem import deadlines, lobby, play
+from pbem.cleaning import clean_address, clean_name, clean_phrase, clean_zone
 from pbem.errors import PbemError
 from pbem.ext import db, writing
 from pbem.models import FORMER, Match, Move, Player, Policy, Seat, Status, Turn
 from pbem.table import record
 
 FORMAT: Final = "pbem-game/1"
+# It names files and stands in addresses.
+_CODE: Final = re.compile(r"[a-z0-9-]{1,64}")
+# Who makes moves, as in records.
+_BY: Final = ("link", "reply", "web", "order", "forced", "timeout", "bot", "host")
 # Columns by name with their types, in the file as in the database; None where it may be null.
 _TERMS: Final[dict[str, tuple[type | None, ...]]] = {
     "pace_hours": (int,),
@@ -220,6 +225,7 @@ def _value(value: object, kinds: tuple[type | None, ...], where: str) -> object:
 def _check(file: GameFile) -> None:
     """Check that the game replays, to its end if it is over; raises CannotMove."""
     told = file.record
+    _check_words(file)
     try:
         if told.ended is not None:
             verify(told)
@@ -227,8 +233,6 @@ def _check(file: GameFile) -> None:
             _check_running(told)
     except BadRecord as error:
         raise CannotMove(f"its record: {error}") from error
-    if file.terms["policy"] not in list(Policy):
-        raise CannotMove(f"terms.policy: there is none called {file.terms['policy']!r}")
     people = [seat["player"]["address"] for seat in file.seats if seat["player"]]
     if not people:
         raise CannotMove("nobody of it has an account any more, and a game belongs to somebody")
@@ -240,6 +244,29 @@ def _check(file: GameFile) -> None:
             raise CannotMove(f"seat {number}: nobody plays it")
     for decision in told.decisions:
         _checked(decision.extra, {"by": (str,), "at": (datetime,)}, "a move")
+        if decision.extra["by"] not in _BY:
+            raise CannotMove(f"a move.by: {decision.extra['by']!r} does not belong here")
+
+
+def _check_words(file: GameFile) -> None:
+    """Check what the rules of a game do not: its code, its times and its phrases."""
+    terms = file.terms
+    if not _CODE.fullmatch(file.record.id):
+        raise CannotMove("record.id: a code has small letters, digits and hyphens, at most 64")
+    if terms["policy"] not in list(Policy):
+        raise CannotMove(f"terms.policy: there is none called {terms['policy']!r}")
+    if not deadlines.LEAST_PACE <= terms["pace_hours"] <= deadlines.MOST_PACE:
+        raise CannotMove(f"terms.pace_hours: {terms['pace_hours']} is not possible")
+    if not 0 <= terms["bank_hours"] <= deadlines.MOST_PACE:
+        raise CannotMove(f"terms.bank_hours: {terms['bank_hours']} is not possible")
+    for number, seat in enumerate(file.seats, 1):
+        if not 0 <= seat["bank_left"] <= terms["bank_hours"] * 3600:
+            raise CannotMove(f"seat {number}.bank_left: {seat['bank_left']} is not possible")
+    try:
+        for phrase in file.record.phrases:
+            clean_phrase(phrase)
+    except PbemError as error:
+        raise CannotMove(f"record.deal.phrases: {error}") from error
 
 
 def _check_running(told: Record) -> None:

@@ -158,6 +158,10 @@ def changed(data: dict, path: str, value: object) -> dict:
         ("terms.policy", "mercy", "terms.policy: there is none called 'mercy'"),
         ("terms.started_at", "yesterday", "terms.started_at: 'yesterday' does not belong here"),
         ("terms.started_at", "2026-12-01", "terms.started_at: "),
+        ("terms.pace_hours", 10**9, "terms.pace_hours: 1000000000 is not possible"),
+        ("terms.bank_hours", -1, "terms.bank_hours: -1 is not possible"),
+        ("seats.0.bank_left", 7, "seat 1.bank_left: 7 is not possible"),
+        ("hidden.moves.0.by", "<b>", "a move.by: '<b>' does not belong here"),
         ("record.moves.0.at", None, "a move.at: None does not belong here"),
     ],
 )
@@ -175,6 +179,15 @@ def test_two_seats_of_one_person_are_refused(app, now) -> None:
     changed(data, "seats.0.player.address", data["seats"][1]["player"]["address"])
     with pytest.raises(moving.CannotMove, match="an address has two of its seats"):
         moving.read(json.dumps(data))
+
+
+def test_a_code_that_would_name_a_file_elsewhere_is_refused(app, now) -> None:
+    match = finished(running_match(["ann", "bob"], now=now), now=now)
+    data = json.loads(moving.hand_over(match))
+    for code in ("../../etc/cron.d/x", "", "a" * 65, "Über"):
+        changed(data, "record.id", code)
+        with pytest.raises(moving.CannotMove, match="a code has small letters"):
+            moving.read(json.dumps(data))
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": 1}', "[" * 5000])
