@@ -76,12 +76,7 @@ def look(now: datetime) -> Findings:
 
 def check_version() -> str:
     """Return the database's version; raises Trouble if it is away or not at the code's own."""
-    try:
-        with db.engine.connect() as connection:
-            here = MigrationContext.configure(connection).get_current_revision()
-    except SQLAlchemyError as error:
-        raise _away(error) from error
-    wanted = _wanted_version(current_app.extensions["migrate"].directory)
+    here, wanted = schema_version(), _versions(_folder())[0]
     if here is None or here != wanted:
         raise Trouble(
             N_("the database is at version %(here)s, not %(wanted)s; run: pbem db upgrade"),
@@ -91,12 +86,50 @@ def check_version() -> str:
     return here
 
 
+def schema_version() -> str | None:
+    """Return the database's version, or None for one without tables.
+
+    Raises Trouble if it is away, or if newer code has made it; nothing of it is touched.
+    """
+    try:
+        with db.engine.connect() as connection:
+            here = MigrationContext.configure(connection).get_current_revision()
+    except SQLAlchemyError as error:
+        raise _away(error) from error
+    if here is not None:
+        check_known("the database", here)
+    return here
+
+
+def check_known(what: str, version: str) -> None:
+    """Raise Trouble for a version that this code does not know: newer code has made it."""
+    known = _versions(_folder())
+    if version not in known:
+        raise Trouble(
+            N_(
+                "%(what)s is at version %(here)s, and this code knows only those up to %(last)s;"
+                " update the code. Nothing was changed"
+            ),
+            what=what,
+            here=version,
+            last=known[0],
+        )
+
+
+def _folder() -> str:
+    folder: str = current_app.extensions["migrate"].directory
+    return folder
+
+
 @cache
-def _wanted_version(directory: str) -> str | None:
-    """Return the version that the code wants; the files don't change under a process."""
+def _versions(folder: str) -> tuple[str, ...]:
+    """Return all versions that the code knows, the newest first.
+
+    The files don't change under a process.
+    """
     config = Config()
-    config.set_main_option("script_location", directory)
-    return ScriptDirectory.from_config(config).get_current_head()
+    config.set_main_option("script_location", folder)
+    return tuple(one.revision for one in ScriptDirectory.from_config(config).walk_revisions())
 
 
 def _away(error: SQLAlchemyError) -> Trouble:

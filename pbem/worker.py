@@ -271,11 +271,21 @@ def _make_up_for_standstill(now: datetime) -> None:
             if is_ours and now - last > deadlines.STANDSTILL:
                 _log.warning("nobody kept time since %s; open deadlines move", last)
                 for turn in clocks.open_turns():
-                    clocks.stop(turn, "standstill", max(last, turn.opened_at), now, now=now)
+                    _stand_still(turn, last, now=now)
                 hours = round((now - last).total_seconds() / 3600, 1)
                 post.for_host("standstill", {"hours": hours}, now=now)
     except IntegrityError:
         _log.info("another worker has begun to keep time")
+
+
+def _stand_still(turn: Turn, since: datetime, *, now: datetime) -> None:
+    """Let a turn's clock stand still while nobody kept time; in its grace the grace does."""
+    start, until = max(since, turn.opened_at), now
+    if turn.deadline <= since <= turn.deadline + deadlines.GRACE:
+        # What stands still behind a deadline does not move it, so it is put just before.
+        start = turn.deadline - timedelta(minutes=1)
+        until = start + (now - since)
+    clocks.stop(turn, "standstill", start, until, now=now)
 
 
 def _mail_waits(limit: datetime) -> bool:

@@ -36,3 +36,22 @@ def database_version() -> str:
         return health.check_version()
     except health.Trouble as trouble:
         raise CannotRun(str(trouble)) from trouble
+
+
+def database_is_there() -> str | None:
+    """Return the database's version, of the code or older, or None for one without tables.
+
+    Raises CannotRun for a database that newer code has made; nothing of it is touched.
+    """
+    try:
+        return health.schema_version()
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble
+
+
+def check_version(what: str, version: str) -> None:
+    """Raise CannotRun for a version that this code does not know: newer code has made it."""
+    try:
+        health.check_known(what, version)
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble
