@@ -62,6 +62,9 @@ class Settings:
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
     invitations_a_day: int = 30  # by one player
+    tables_a_day: int = 50  # by one player
+    sign_ins_an_hour: int = 60  # from one network
+    mails_in_an_hour: int = 120  # to one address, and from one sender
     language: str = "en"
     zone: str = "Europe/Paris"
     secret_keys: tuple[str, ...] = field(default=(), repr=False)
@@ -207,6 +210,11 @@ def _count(value: int) -> None:
         raise ValueError(f"{value} is not possible; write a whole number, 0 for none")
 
 
+def _limit(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{value} is not possible; write a whole number from 1")
+
+
 def _zone(value: str) -> None:
     try:
         ZoneInfo(value)
@@ -269,6 +277,9 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "listen_port": _port,
     "bind_port": _port,
     "invitations_a_day": _count,
+    "tables_a_day": _limit,
+    "sign_ins_an_hour": _limit,
+    "mails_in_an_hour": _limit,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "imap_port": _port,

@@ -29,6 +29,10 @@ class OldLink(BadLink):
     """this link was used already, or is too old; ask for another one"""
 
 
+class ReplacedLink(BadLink):
+    """this link was replaced by a new one; open it from your latest letter of this game"""
+
+
 class AccountGone(BadLink):
     """this account was deleted, and its links with it"""
 
@@ -59,6 +63,15 @@ class AddressTaken(PbemError):
 
 class TooMany(PbemError):
     """that is more than a day allows; try again tomorrow"""
+
+
+class TooOften(PbemError):
+    """that was asked for too often from there; nothing is lost, try again in %(minutes)s minutes"""
+
+    @property
+    def seconds(self) -> int:
+        """Return when it may be tried again."""
+        return 60 * int(str(self.fields["minutes"]))
 
 
 class BadSeats(PbemError):

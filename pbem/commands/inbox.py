@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import SQLAlchemyError
 
 from pbem.commands.setup import application
+from pbem.errors import TooOften
 from pbem.mail import inbox
 from pbem.mail.listener import MOST_BYTES
 
@@ -32,8 +33,10 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     try:
         with application().app_context():
             envelope = inbox.Envelope(parsed.recipient, parsed.sender)
-            inbox.take(raw, envelope, now=datetime.now(UTC))
-    except (SQLAlchemyError, OSError) as error:
+            now = datetime.now(UTC)
+            inbox.admit(envelope, now=now)
+            inbox.take(raw, envelope, now=now)
+    except (SQLAlchemyError, OSError, TooOften) as error:
         print(f"the mail could not be stored: {error}", file=sys.stderr)
         return os.EX_TEMPFAIL
     return os.EX_OK

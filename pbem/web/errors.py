@@ -6,13 +6,13 @@ import logging
 import secrets
 from typing import TYPE_CHECKING
 
-from flask import render_template
+from flask import Response, make_response, render_template
 from flask_babel import gettext
 from sqlalchemy.exc import NoResultFound
 from werkzeug.exceptions import HTTPException
 
 from engine.errors import SpokenError
-from pbem.errors import BadLink
+from pbem.errors import BadLink, TooOften
 from pbem.ext import db
 
 if TYPE_CHECKING:
@@ -36,6 +36,16 @@ def in_words(error: SpokenError) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
+def refused(page: str | Response, error: SpokenError, *, status: int) -> Response:
+    """Return a page that says what is wrong; who asks too often is told when to come again."""
+    answer = make_response(page)
+    answer.status_code = status
+    if isinstance(error, TooOften):
+        answer.status_code = 429
+        answer.headers["Retry-After"] = str(error.seconds)
+    return answer
+
+
 def _page(status: int, heading: str, words: str) -> tuple[str, int]:
     return render_template("web/message.html", heading=heading, words=words), status
 
@@ -44,8 +54,9 @@ def _bad_link(error: BadLink) -> tuple[str, int]:
     return _page(404, gettext("This link does not work"), in_words(error))
 
 
-def _refused(error: SpokenError) -> tuple[str, int]:
-    return _page(409, gettext("Not done"), in_words(error))
+def _refused(error: SpokenError) -> Response:
+    page, status = _page(409, gettext("Not done"), in_words(error))
+    return refused(page, error, status=status)
 
 
 def _not_there(_error: Exception) -> tuple[str, int]:
