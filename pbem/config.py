@@ -34,7 +34,7 @@ class Settings:
     instance: Path
     site_name: str = "Decktet by mail"
     base_url: str = "http://127.0.0.1:8000"
-    database_url: str = ""  # empty: SQLite in the instance folder
+    database_url: str = field(default="", repr=False)  # empty: SQLite in the instance folder
     host_addresses: tuple[str, ...] = ()
     mail_domain: str = "localhost"
     mail_from: str = ""  # empty: play@<mail_domain>
@@ -45,7 +45,7 @@ class Settings:
     smtp_port: int = 25
     smtp_security: str = "none"
     smtp_username: str = ""
-    smtp_password: str = ""
+    smtp_password: str = field(default="", repr=False)
     smtp_timeout: int = 30
     authserv_id: str = ""  # empty: Authentication-Results are not looked at
     listen_protocol: str = "smtp"

@@ -79,6 +79,15 @@ def _bug(error: Exception) -> tuple[str, int]:
     reference = secrets.token_hex(4)
     _log.error("error page %s", reference, exc_info=error)
     db.session.rollback()
+    try:
+        return _bug_page(reference)
+    except Exception:  # noqa: BLE001 - the outermost place: a page may need just what has failed
+        _log.exception("error page %s could not be made", reference)
+        db.session.rollback()
+        return f"Something went wrong here. Tell the host this number: {reference}.\n", 500
+
+
+def _bug_page(reference: str) -> tuple[str, int]:
     words = gettext(
         "Something went wrong here, and nothing was changed. If it happens again, tell the"
         " host this number: %(reference)s.",

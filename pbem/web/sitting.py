@@ -16,7 +16,7 @@ from pbem.links import Links, whose
 from pbem.models import Match, Seat, Status
 from pbem.web.errors import in_words, refused
 from pbem.web.opened import moved, page, token_pages
-from pbem.web.security import refuse_others, signed_in, source
+from pbem.web.security import check_form, refuse_others, signed_in, source
 
 pages = token_pages("sitting")
 
@@ -67,6 +67,8 @@ def take_place(token: str) -> Response:
     match, now, player = _shared_match(token), datetime.now(UTC), signed_in()
     try:
         if player is not None:
+            # This link is shared, so that it proves nothing of who sends the form.
+            check_form()
             lobby.join(match.id, player, phrase=request.form.get("phrase", ""), now=now)
             return moved(Links().match(match))
         limits.try_one_more(limits.sign_ins(settings().sign_ins_an_hour), source(), now=now)
