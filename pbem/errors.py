@@ -30,7 +30,7 @@ class OldLink(BadLink):
 
 
 class ReplacedLink(BadLink):
-    """this link was replaced by a new one; open it from your latest letter of this game"""
+    """this link was replaced by a new one; open that of your latest letter"""
 
 
 class AccountGone(BadLink):
@@ -66,12 +66,13 @@ class TooMany(PbemError):
 
 
 class TooOften(PbemError):
-    """that was asked for too often from there; nothing is lost, try again in %(minutes)s minutes"""
+    """that was asked for too often; nothing is lost, try again in %(minutes)s minutes"""
 
     @property
     def seconds(self) -> int:
         """Return when it may be tried again."""
-        return 60 * int(str(self.fields["minutes"]))
+        hours, minutes = (int(str(self.fields.get(name, 0))) for name in ("hours", "minutes"))
+        return hours * 3600 + minutes * 60
 
 
 class BadSeats(PbemError):

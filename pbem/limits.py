@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import delete
 from sqlalchemy.dialects import postgresql, sqlite
 
+from engine.game import N_
 from pbem.errors import TooOften
 from pbem.ext import db, tokens, writing
 from pbem.models import Attempt
@@ -79,8 +80,7 @@ def one_more(limit: Limit, who: str, *, now: datetime) -> None:
         .returning(Attempt.times)
     )
     if not db.session.scalars(counted).all():
-        left = begun + seconds - now.timestamp()
-        raise TooOften(minutes=int(left // 60) + 1)
+        raise _too_often(begun + seconds - now.timestamp())
 
 
 def try_one_more(limit: Limit, who: str, *, now: datetime) -> None:
@@ -93,3 +93,12 @@ def forget_old(*, now: datetime) -> None:
     """Forget what no limit asks for any more."""
     with writing():
         db.session.execute(delete(Attempt).where(Attempt.since < now - KEPT))
+
+
+def _too_often(left: float) -> TooOften:
+    """Return what is said to who may try again when so many seconds are over."""
+    minutes = int(left // 60) + 1
+    if minutes <= 90:
+        return TooOften(minutes=minutes)
+    words = N_("that was asked for too often; nothing is lost, try again in %(hours)s hours")
+    return TooOften(words, hours=-(-minutes // 60))
