@@ -23,11 +23,14 @@ _log = logging.getLogger(__name__)
 def renew_seat(seat_id: int, *, now: datetime) -> None:
     """Replace all links and reply addresses of a seat, and mail its player the new ones.
 
-    Raises TooOften or TooMany.
+    Those to the player's own pages go too: every letter holds them, and their calendar leads
+    to the seat. Raises TooOften or TooMany.
     """
     with writing():
         seat = db.session.get_one(Seat, seat_id)
         limits.one_more(limits.RENEWALS, f"seat {seat.id}", now=now)
+        if seat.player_id is not None:
+            _renew_own(seat.player_id)
         _renew(seat, now=now)
 
 
@@ -37,13 +40,17 @@ def renew_all(player_id: int, *, now: datetime) -> None:
     Raises TooOften or TooMany.
     """
     with writing():
-        player = db.session.get_one(Player, player_id, with_for_update=True)
-        limits.one_more(limits.RENEWALS, f"player {player.id}", now=now)
-        player.renewed += 1
-        mine = select(Seat).where(Seat.player_id == player.id).order_by(Seat.match_id)
+        limits.one_more(limits.RENEWALS, f"player {player_id}", now=now)
+        _renew_own(player_id)
+        mine = select(Seat).where(Seat.player_id == player_id).order_by(Seat.match_id)
         for seat in db.session.scalars(mine).all():
             _renew(seat, now=now)
-        _log.info("player %s has new links", player.id)
+
+
+def _renew_own(player_id: int) -> None:
+    # Held before any match, so that two renewals wait for each other in one order.
+    db.session.get_one(Player, player_id, with_for_update=True).renewed += 1
+    _log.info("player %s has new links", player_id)
 
 
 def _renew(seat: Seat, *, now: datetime) -> None:

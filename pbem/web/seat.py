@@ -85,9 +85,9 @@ def _make_new_links(seat: Seat, *, now: datetime) -> Response:
         "web/message.html",
         heading=gettext("New links are on their way"),
         words=gettext(
-            "They are mailed to you. The earlier links of this game open nothing any more, and a"
-            " reply to an earlier letter does nothing. If somebody else reads your letters, sign in"
-            " and make all your links anew on the page of your account."
+            "They are mailed to you. The earlier links of this game and of your settings open"
+            " nothing any more. If somebody else reads your letters of other games too, sign in and"
+            " make all your links anew on the page of your account."
         ),
     )
 

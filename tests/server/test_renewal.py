@@ -108,7 +108,7 @@ def test_the_new_links_are_mailed_at_once_and_play(app: Flask, mailbox, now) -> 
     told, asked = mailbox.to(ADDRESSES[name])[-2:]
     assert "were made anew" in " ".join(text_of(told).split())
     assert "your turn" in asked["Subject"]
-    assert links_in(asked) & old == {link for link in old if link[:3] in ("/g/", "/y/")}
+    assert links_in(asked) & old == {f"/g/{match.code}"}
     assert asked["Reply-To"] != letter["Reply-To"]
     assert all(len(link) < 70 for link in links_in(asked))
     before = moves()
@@ -143,6 +143,21 @@ def test_a_reply_to_a_replaced_address_does_nothing_and_only_the_player_hears(
     inbox.take(raw, inbox.Envelope(str(new["Reply-To"]), ADDRESSES[name]), now=now)
     run_worker(now)
     assert moves() > before
+
+
+def test_no_old_letter_leads_to_the_seat_by_a_way_round(app: Flask, mailbox, now) -> None:
+    """Each letter leads to the settings, these to the calendar, and that to the seat."""
+    name, letter, match = first_turn(mailbox, now=now)
+    who, links = seat_of(match, name).player, Links()
+    old, calendar = links_in(letter), path(links.feed(who))
+    client = app.test_client()
+    assert path(links.seat(seat_of(match, name))) in client.get(calendar).text.replace("\r\n ", "")
+    renewal.renew_seat(seat_of(match, name).id, now=now)
+    fresh = path(Links().seat(seat_of(db.session.get_one(Match, match.id), name)))
+    for link in {*old, calendar}:
+        page = client.get(link)
+        assert fresh not in page.text.replace("\r\n ", "") + page.headers.get("Location", ""), link
+        assert page.status_code == (200 if link[:3] in ("/g/", "/u/") else 404), link
 
 
 def test_a_bounce_of_an_earlier_letter_still_counts(app, mailbox, now) -> None:
