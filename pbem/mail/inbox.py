@@ -77,9 +77,10 @@ def admit(envelope: Envelope, *, now: datetime) -> None:
     named = None if token is None else tokens().read_address(token)
     most = settings().mails_in_an_hour
     to = envelope.recipient.lower() if named is None else f"{named[0]} {named[1]}"
-    limits.try_one_more(limits.mails_to(most), to, now=now)
-    if envelope.return_path not in ("", "<>"):
-        limits.try_one_more(limits.mails_from(most), envelope.return_path.lower(), now=now)
+    with writing():
+        limits.one_more(limits.mails_to(most), to, now=now)
+        if envelope.return_path not in ("", "<>"):
+            limits.one_more(limits.mails_from(most), envelope.return_path.lower(), now=now)
 
 
 def read_all(*, now: datetime) -> int:
