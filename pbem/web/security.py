@@ -178,11 +178,12 @@ def own_seat(match: Match) -> Seat | None:
     as long as the seat is still that player's, and nobody else is signed in.
     """
     player = signed_in()
-    followed = session.get("seats", [])
+    # What a session that has ended was shown, it is shown no more.
+    followed = [] if "player" in session else session.get("seats", [])
     for seat in match.seats:
         if seat.player_id is None or seat.number is None:
             continue
-        if player is None and _own(seat) in followed:
+        if _own(seat) in followed:
             return seat
         if player is not None and seat.player_id == player.id:
             return seat

@@ -6,13 +6,23 @@ import time
 from collections.abc import Mapping
 
 import pytest
-from cast import TOKEN, KnownDevice, letters_to, player, sign_in_path
+from cast import (
+    TOKEN,
+    KnownDevice,
+    letters_to,
+    path,
+    player,
+    running_match,
+    seat_of,
+    sign_in_path,
+)
 from conftest import KEYS
 from flask import Flask
 from itsdangerous import TimestampSigner
 
 from pbem import account
 from pbem.ext import db
+from pbem.links import Links
 from pbem.models import Player
 
 DAY = 24 * 3600
@@ -94,6 +104,17 @@ def test_a_session_that_idles_for_a_month_ends(app, ann, now) -> None:
     values = {"player": ann.id, "sign_outs": 0, "since": int(time.time())}
     assert is_in(with_cookie(app, values, age=29 * DAY))
     assert not is_in(with_cookie(app, values, age=31 * DAY))
+
+
+def test_a_session_that_has_ended_shows_no_hand_that_it_followed(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    client, url = by_link(app, now), path(Links().seat(seat_of(match, "ann")))
+    assert client.post(url, data={"do": "follow"}).status_code == 303
+    assert url in client.get(f"/g/{match.code}").text
+    account.sign_out_everywhere(seat_of(match, "ann").player_id)
+    page, onlooker = (one.get(f"/g/{match.code}").text for one in (client, app.test_client()))
+    assert page == onlooker
+    assert url not in page
 
 
 def test_signing_in_begins_anew(app, ann, now) -> None:
