@@ -23,10 +23,11 @@ demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
 test: $(VENV)/tests ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage; half an hour
+torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage, 10,000 sign-ins; half an hour
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
 	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
 	REALLY_EMPTY=1 $(BIN)/pytest -q tests/server/test_packages.py
+	ATTEMPTS=10000 $(BIN)/pytest -q tests/server/test_limits.py -k ten_thousand
 
 $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'

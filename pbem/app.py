@@ -20,7 +20,7 @@ from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
 from pbem.web.proxies import Proxies
-from pbem.web.security import signed_in
+from pbem.web.security import IDLE, signed_in
 
 if TYPE_CHECKING:
     from engine.decktet import Card
@@ -42,6 +42,7 @@ def build(given: Settings | None) -> Flask:
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=found.base_url.startswith("https:"),
+        PERMANENT_SESSION_LIFETIME=IDLE,
         MAX_CONTENT_LENGTH=1024 * 1024,
         BABEL_DEFAULT_LOCALE=found.language,
         BABEL_TRANSLATION_DIRECTORIES=str(_HERE / "translations"),

@@ -36,7 +36,7 @@ class Settings:
     instance: Path
     site_name: str = "Decktet by mail"
     base_url: str = "http://127.0.0.1:8000"
-    database_url: str = ""  # empty: SQLite in the instance folder
+    database_url: str = field(default="", repr=False)  # empty: SQLite in the instance folder
     host_addresses: tuple[str, ...] = ()
     mail_domain: str = "localhost"
     mail_from: str = ""  # empty: play@<mail_domain>
@@ -71,6 +71,9 @@ class Settings:
     worker_metrics_port: int = 0  # 0: a worker of its own shows no figures
     log_format: str = "words"
     invitations_a_day: int = 30  # by one player
+    tables_a_day: int = 50  # by one player
+    sign_ins_an_hour: int = 60  # from one network
+    mails_in_an_hour: int = 120  # to one address, and from one sender
     language: str = "en"
     zone: str = "Europe/Paris"
     secret_keys: tuple[str, ...] = field(default=(), repr=False)
@@ -218,6 +221,11 @@ def _count(value: int) -> None:
         raise ValueError(f"{value} is not possible; write a whole number, 0 for none")
 
 
+def _limit(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{value} is not possible; write a whole number from 1")
+
+
 def _zone(value: str) -> None:
     try:
         ZoneInfo(value)
@@ -301,6 +309,9 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "invitations_a_day": _count,
     "mails_a_second": _count,
     "mails_a_day": _count,
+    "tables_a_day": _limit,
+    "sign_ins_an_hour": _limit,
+    "mails_in_an_hour": _limit,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "imap_port": _port,

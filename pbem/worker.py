@@ -15,7 +15,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from pbem import away, clocks, deadlines, lobby, play, post
+from pbem import away, clocks, deadlines, limits, lobby, play, post
 from pbem.errors import PbemError
 from pbem.ext import db, settings, writing
 from pbem.mail import imap, inbox, outbox
@@ -157,6 +157,11 @@ def find_reached(now: datetime) -> None:
             away.reached(db.session.get_one(Player, player_id), now=now)
 
 
+def forget_attempts(now: datetime) -> None:
+    """Forget counts of tries that no limit asks for any more."""
+    limits.forget_old(now=now)
+
+
 def send_letters(now: datetime) -> None:
     """Send the letters that are due."""
     outbox.send_due(now=now)
@@ -171,6 +176,7 @@ JOBS: Final[tuple[tuple[Callable[[datetime], None], int], ...]] = (
     (send_digests, 60),
     (expire_tables, 600),
     (find_reached, 600),
+    (forget_attempts, 3600),
     (send_letters, 2),
 )
 

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pbem.commands import CannotRun
 from pbem.commands.setup import ready_application
+from pbem.errors import TooOften
 from pbem.mail import inbox
 from pbem.mail.listener import MOST_BYTES
 
@@ -33,8 +34,10 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     try:
         with ready_application().app_context():
             envelope = inbox.Envelope(parsed.recipient, parsed.sender)
-            inbox.take(raw, envelope, now=datetime.now(UTC))
-    except (CannotRun, SQLAlchemyError, OSError) as error:
+            now = datetime.now(UTC)
+            inbox.admit(envelope, now=now)
+            inbox.take(raw, envelope, now=now)
+    except (CannotRun, SQLAlchemyError, OSError, TooOften) as error:
         print(f"the mail could not be stored: {error}", file=sys.stderr)
         return os.EX_TEMPFAIL
     return os.EX_OK

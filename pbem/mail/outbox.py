@@ -241,10 +241,11 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         _log.exception("letter %s cannot be written", letter_id)
         _fail(letter_id, f"cannot be written: {error}", now=now)
         return False
+    envelope_from = Links().bounce(letter_id)
     # Nothing may stay open while we wait for the relay.
     db.session.rollback()
     try:
-        connection.send(parcel, envelope_from=Links().bounce(letter_id))
+        connection.send(parcel, envelope_from=envelope_from)
     except CutOff as error:
         _unknown(letter_id, str(error), now=now)
         raise smtplib.SMTPServerDisconnected(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.web import (
+    about,
     account,
     errors,
     fair,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
     for module in (
+        about,
         account,
         fair,
         home,

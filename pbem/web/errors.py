@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from flask import g, render_template
+from flask import Response, g, make_response, render_template
 from flask_babel import gettext
 from sqlalchemy.exc import (
     DBAPIError,
@@ -17,7 +17,7 @@ from sqlalchemy.exc import (
 from werkzeug.exceptions import HTTPException
 
 from engine.errors import SpokenError
-from pbem.errors import BadLink
+from pbem.errors import BadLink, TooOften
 from pbem.ext import db
 
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ def in_words(error: SpokenError) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
+def refused(page: str | Response, error: SpokenError, *, status: int) -> Response:
+    """Return a page that says what is wrong; who asks too often is told when to come again."""
+    answer = make_response(page)
+    answer.status_code = status
+    if isinstance(error, TooOften):
+        answer.status_code = 429
+        answer.headers["Retry-After"] = str(error.seconds)
+    return answer
+
+
 def _page(status: int, heading: str, words: str) -> tuple[str, int]:
     return render_template("web/message.html", heading=heading, words=words), status
 
@@ -53,8 +63,9 @@ def _bad_link(error: BadLink) -> tuple[str, int]:
     return _page(404, gettext("This link does not work"), in_words(error))
 
 
-def _refused(error: SpokenError) -> tuple[str, int]:
-    return _page(409, gettext("Not done"), in_words(error))
+def _refused(error: SpokenError) -> Response:
+    page, status = _page(409, gettext("Not done"), in_words(error))
+    return refused(page, error, status=status)
 
 
 def _not_there(_error: Exception) -> tuple[str, int]:
@@ -94,6 +105,15 @@ def _bug(error: Exception) -> tuple[str, int]:
     reference = g.get("reference", "")
     _log.error("error page %s", reference, exc_info=error)
     db.session.rollback()
+    try:
+        return _bug_page(reference)
+    except Exception:  # noqa: BLE001 - the outermost place: a page may need just what has failed
+        _log.exception("error page %s could not be made", reference)
+        db.session.rollback()
+        return f"Something went wrong here. Tell the host this number: {reference}.\n", 500
+
+
+def _bug_page(reference: str) -> tuple[str, int]:
     words = gettext(
         "Something went wrong here, and nothing was changed. If it happens again, tell the"
         " host this number: %(reference)s.",
