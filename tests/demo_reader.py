@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-ARRIVAL = 20_000  # milliseconds until a mail that must come is given up
+ARRIVAL = 60_000  # milliseconds until a mail that must come is given up
 
 
 def open_unread(page: Page, subject: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from demo_reader import open_unread
+from demo_reader import ARRIVAL, open_unread
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = pytest.mark.browser
@@ -19,7 +19,7 @@ def test_a_move_from_the_mailbox_to_the_next_state(page: playwright.Page, home: 
     # The mail is shown in a frame, and its pictures arrive.
     letter = page.frame_locator("iframe.letter")
     picture = letter.locator("img").first
-    picture.wait_for()
+    playwright.expect(picture).to_have_js_property("complete", True, timeout=ARRIVAL)
     assert picture.evaluate("image => image.naturalWidth") > 100
     letter.locator('a[href*="/m/"]').first.click()
     # The link leads out of the frame, to the page with the one button.

@@ -234,7 +234,7 @@ def test_a_flood_from_one_sender_is_put_off_by_every_way_in(
     ]
     assert [answer.status_code for answer in taken] == [200, 200, 429]
     assert "Retry-After" in taken[2].headers
-    monkeypatch.setattr(pipe, "application", lambda: app)
+    monkeypatch.setattr(pipe, "ready_application", lambda: app)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Subject: x\r\n\r\n2\r\n")))
     from argparse import ArgumentParser
 
