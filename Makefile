@@ -37,7 +37,7 @@ bench: $(VENV)/bench ## measure the engine, letters, pictures and how mails are 
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict engine pbem
+	$(BIN)/mypy --strict engine pbem torture
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/pytest -n auto --dist worksteal
 

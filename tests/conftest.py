@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = (
         "test_whole_games",
         "test_demo",
-        "test_kill",
+        "test_torture",
         "test_every_step",
         "test_many_workers",
         "test_real_relay",

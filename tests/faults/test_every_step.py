@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -18,13 +18,13 @@ from flask_migrate import upgrade
 from mail_server import Mailbox
 from sqlalchemy import select
 
-from pbem import audit, lobby
+from pbem import lobby
 from pbem.ext import db
 from pbem.links import Links
 from pbem.mail import inbox
-from pbem.models import Letter, Match, Move, Note, Reminder, Seat, Turn
-from pbem.table import load
+from pbem.models import Letter, Match, Move, Note, Seat, Turn
 from pbem.tokens import Named
+from torture.world import choices, disagreements
 
 # Behind every lease of a worker that died.
 LATER = steps.NOW + timedelta(minutes=6)
@@ -58,34 +58,6 @@ def deaths(what: str, server: Flask, tmp_path: Path, mailbox: Mailbox) -> Iterat
         yield int(folder.name)
 
 
-def disagreements() -> list[str]:
-    """What does not fit together: moves, turns, and the letters that tell of them."""
-    wrong = list(audit.wrongs())
-    turns = {turn.id: turn for turn in db.session.query(Turn)}
-    moves = {move.turn_id: move for move in db.session.query(Move)}
-    letters = defaultdict(Counter)
-    for letter in db.session.query(Letter).where(Letter.turn_id.is_not(None)):
-        letters[letter.turn_id][letter.kind] += 1
-    reminded = {reminder.turn_id for reminder in db.session.query(Reminder)}
-    for number, turn in turns.items():
-        by = moves[number].by if number in moves else None
-        wanted = Counter(
-            your_turn=1,
-            receipt=int(by == "reply"),
-            house_played=int(by == "timeout"),
-            reminder=int(number in reminded),
-        )
-        if letters[number] != wanted:
-            wrong.append(f"turn {number}: {letters[number]}, wanted {wanted}")
-        if (turn.closed_at is not None) != (number in moves):
-            wrong.append(f"turn {number}: closed without a move, or open with one")
-    return wrong + [
-        f"{match.code}: {match.ply} is not its number of moves"
-        for match in db.session.query(Match)
-        if match.ply != len(match.moves)
-    ]
-
-
 def two_play() -> None:
     running_match(["ann", "bob"], now=steps.NOW)
 
@@ -107,11 +79,11 @@ def test_a_move_stands_once_wherever_its_process_dies(what, server, tmp_path, ma
     a_reply_waits() if what == "read" else two_play()
     stood = []
     for _ in deaths(what, server, tmp_path, mailbox):
-        assert disagreements() == []
+        assert list(disagreements()) == []
         stood.append(db.session.query(Move).count())
         steps.WHAT[what](LATER)
         steps.WHAT[what](LATER)
-        assert disagreements() == []
+        assert list(disagreements()) == []
         assert [move.by for move in db.session.query(Move)] == [DONE_BY[what]]
         assert db.session.query(Note).filter_by(read_at=None).count() == 0
     # Nothing before the commit, everything from it on; both were seen.
@@ -123,33 +95,28 @@ def test_the_same_link_gives_the_move_after_any_death(server, tmp_path, mailbox)
     two_play()
     client, stood = server.test_client(), []
     for _ in deaths("move", server, tmp_path, mailbox):
-        assert disagreements() == []
+        assert list(disagreements()) == []
         stood.append(db.session.query(Move).count())
         turn = db.session.scalars(select(Turn).order_by(Turn.id)).first()
-        choices = legal_moves(turn)
-        chosen = turn.match.moves[0].text if turn.match.moves else choices[0]
-        link = Links().move(turn, choices.index(chosen) + 1).removeprefix("https://play.example")
+        legal = choices(turn)
+        chosen = turn.match.moves[0].text if turn.match.moves else legal[0]
+        link = Links().move(turn, legal.index(chosen) + 1).removeprefix("https://play.example")
         assert [client.get(link).status_code] + [
             client.post(link, data={"me": "1"}).status_code for _ in range(2)
         ] == [200, 200, 200]
         assert [move.text for move in db.session.query(Move)] == [chosen]
-        assert disagreements() == []
+        assert list(disagreements()) == []
     assert set(stood) == {0, 1}
     assert stood == sorted(stood)
-
-
-def legal_moves(turn: Turn) -> list[str]:
-    table = load(turn.match, ply=turn.ply)
-    return [table.game.format(move) for move in table.game.moves(table.view(turn.seat))]
 
 
 def test_a_turn_is_reminded_once_wherever_the_process_dies(server, tmp_path, mailbox) -> None:
     two_play()
     for _ in deaths("remind", server, tmp_path, mailbox):
-        assert disagreements() == []
+        assert list(disagreements()) == []
         steps.remind(LATER)
         assert db.session.query(Letter).filter_by(kind="reminder").count() == 1
-        assert disagreements() == []
+        assert list(disagreements()) == []
 
 
 def test_a_match_starts_whole_or_not_at_all(server, tmp_path, mailbox) -> None:
@@ -161,11 +128,11 @@ def test_a_match_starts_whole_or_not_at_all(server, tmp_path, mailbox) -> None:
         seated = db.session.query(Seat).where(Seat.joined_at.is_not(None)).count()
         assert (match.status, seated) in (("open", 1), ("running", 2))
         started.append(match.status)
-        assert disagreements() == []
+        assert list(disagreements()) == []
         steps.sit(LATER)
         assert db.session.query(Match).one().status == "running"
         assert db.session.query(Letter).filter_by(kind="your_turn").count() == 1
-        assert disagreements() == []
+        assert list(disagreements()) == []
     assert set(started) == {"open", "running"}
 
 
