@@ -11,10 +11,12 @@ import time
 from typing import Final
 
 from pbem import failpoints
-from torture import killing
+from torture import at_once, killing
 from torture.report import Group, Run
 
 GROUPS: Final = {
+    "double-submit": Group(at_once.double_submit, 1000, 10),
+    "deadline-race": Group(at_once.deadline_race, 10_000, 50),
     "kill-writer": Group(killing.kill_writers, 200, 12, failpoints.MOVE),
     "kill-inbox": Group(killing.kill_inboxes, 200, 8, (*failpoints.MAIL, *failpoints.MOVE)),
     "kill-sender": Group(killing.kill_senders, 200, 12, failpoints.LETTER),
