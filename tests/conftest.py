@@ -49,7 +49,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "test_demo",
         "test_torture",
         "test_every_step",
-        "test_many_workers",
         "test_real_relay",
         "test_mailbox",
         "test_handed_on",

@@ -11,7 +11,7 @@ import time
 from typing import Final
 
 from pbem import failpoints
-from torture import at_once, killing
+from torture import at_once, killing, queue, workers
 from torture.report import Group, Run
 
 GROUPS: Final = {
@@ -20,6 +20,12 @@ GROUPS: Final = {
     "kill-writer": Group(killing.kill_writers, 200, 12, failpoints.MOVE),
     "kill-inbox": Group(killing.kill_inboxes, 200, 8, (*failpoints.MAIL, *failpoints.MOVE)),
     "kill-sender": Group(killing.kill_senders, 200, 12, failpoints.LETTER),
+    "stale-lease": Group(
+        workers.stale_lease, 96, len(workers.PAUSES), tuple(point for _, point in workers.PAUSES)
+    ),
+    "workers": Group(workers.side_by_side, 120, 8),
+    "crash-loop": Group(workers.crash_loop, 60, 4),
+    "queue": Group(queue.long_queue, 100_000, 3000),
 }
 _SHOWN: Final = 20  # violations of a run
 

@@ -179,12 +179,5 @@ def _wrong_letters(run: Run, mailbox: Mailbox, now: datetime) -> Iterator[str]:
     run.counts["came twice under one name"] = run.counts["came twice before"] + sum(
         len(found) - 1 for found in copies.values()
     )
-    _let_move(now)
-
-
-def _let_move(now: datetime) -> None:
-    """Let everybody move, so that letters wait for the next sender."""
-    for turn in world.open_turns():
-        text = play.choose_for(turn.id, "greedy")
-        if text is not None:
-            play.make_move(turn.id, text, by="link", now=now)
+    # Letters wait for the next sender.
+    world.let_all_move(now=now)

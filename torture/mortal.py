@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,7 @@ from pbem.mail import inbox, letters, outbox
 from pbem.models import Letter
 from torture import world
 
+ROUNDS: Final = 3  # of replies to all turns
 _TOLD: Final = 1  # the standard output
 _ROOT: Final = Path(__file__).parents[1]
 
@@ -39,7 +40,7 @@ class Life:
     """What a process is to do, and when it dies.
 
     That is so many seconds after it has begun, or when it comes to a failpoint for the
-    nth time.
+    nth time. One that ``wakes`` is stopped there, until it is woken.
     """
 
     does: str
@@ -48,6 +49,7 @@ class Life:
     after: float | None = None
     at: str | None = None
     nth: int = 1
+    wakes: bool = False
 
 
 @dataclass(slots=True)
@@ -99,11 +101,14 @@ class Mortal:
         """End the process."""
         self._process.communicate(timeout=30)
 
-    def live(self, life: Life) -> Death:
-        """Let a process live and die; returns what it told."""
+    def live(self, life: Life, *, asleep: Callable[[], None] | None = None) -> Death:
+        """Let a process live and die; returns what it told.
+
+        Where something is to be done while it is ``asleep``, it is stopped and woken
+        instead of killed.
+        """
         db.session.remove()
-        _pipe(self._process.stdin).write(json.dumps(asdict(life)) + "\n")
-        _pipe(self._process.stdin).flush()
+        self._say(json.dumps(asdict(replace(life, wakes=asleep is not None))))
         death = Death()
         for line in _pipe(self._process.stdout):
             sign, words = line[0], line[2:].rstrip("\n")
@@ -116,10 +121,18 @@ class Mortal:
                     death.visited.append(words)
                 case "!":
                     death.error = words
+                case "z":
+                    assert asleep is not None, "it sleeps if it is to"
+                    asleep()
+                    self._say("wake")
                 case _:
                     death.code = int(words)
                     return death
         raise EOFError("the process that forks is gone")
+
+    def _say(self, words: str) -> None:
+        _pipe(self._process.stdin).write(words + "\n")
+        _pipe(self._process.stdin).flush()
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:
@@ -144,8 +157,9 @@ def move_on(chance: random.Random, now: datetime) -> None:
 
 
 def take_mails(chance: random.Random, now: datetime) -> None:
-    """Take a reply to each turn, acknowledge it and read them, while anybody is asked."""
-    while turns := world.open_turns():
+    """Take a reply to each turn, acknowledge it and read them, for a while."""
+    for _ in range(ROUNDS):
+        turns = world.open_turns()
         for turn in turns:
             taken = f"{turn.id} {world.choice(turn, chance)[0]}"
             raw, envelope = world.reply(turn, taken.partition(" ")[2])
@@ -175,7 +189,7 @@ def _begin(life: Life, has_begun: int) -> None:
         if name == life.at:
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), signal.SIGSTOP if life.wakes else signal.SIGKILL)
 
     failpoints.hook_in(visit)
     os.write(has_begun, b"!")
@@ -198,7 +212,13 @@ def _live(life: Life) -> int:
         time.sleep(life.after)
         os.kill(child, signal.SIGKILL)
     os.close(begins)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = os.waitpid(child, os.WUNTRACED)[1]
+    if os.WIFSTOPPED(status):
+        _tell("z", "asleep")
+        sys.stdin.readline()
+        os.kill(child, signal.SIGCONT)
+        status = os.waitpid(child, 0)[1]
+    return os.waitstatus_to_exitcode(status)
 
 
 class _Enough(Exception):
@@ -232,7 +252,7 @@ def main() -> None:
         # A connection may not be shared by two processes.
         db.engine.dispose()
         _tell("!", "ready")
-        for line in sys.stdin:
+        while line := sys.stdin.readline():
             code = _live(Life(**json.loads(line)))
             _tell(".", str(code))
 

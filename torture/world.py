@@ -18,7 +18,7 @@ from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import create_engine, select, text
 
-from pbem import audit, create_app, lobby
+from pbem import audit, create_app, lobby, play
 from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.links import Links
@@ -174,6 +174,14 @@ def open_turns() -> list[Turn]:
     return list(db.session.scalars(select(Turn).where(Turn.closed_at.is_(None)).order_by(Turn.id)))
 
 
+def let_all_move(*, now: datetime = NOW) -> None:
+    """Let everybody who is asked make a move."""
+    for turn in open_turns():
+        text = play.choose_for(turn.id, "greedy")
+        assert text is not None, "it is open"
+        play.make_move(turn.id, text, by="link", now=now)
+
+
 def reply(turn: Turn, words: str, *, name: str = "r") -> tuple[bytes, inbox.Envelope]:
     """Return a mail of a turn's player that answers its letter, with how it comes."""
     assert turn.asked.player is not None, "a person is asked"
@@ -233,14 +241,17 @@ def _wrong_letters() -> Iterator[str]:
         # A receipt that shows the next moves is their notice.
         asks = letter.kind == "receipt" and letter.about["moved"] <= turn.ply
         notices[turn.id] += letter.kind == "your_turn" or asks
-    reminded = {reminder.turn_id for reminder in db.session.query(Reminder)}
+    for letter in db.session.query(Letter).where(Letter.kind == "reminders"):
+        others["reminder"].update(letter.about["turns"])
+    reminded = Counter(turn_id for (turn_id,) in db.session.query(Reminder.turn_id))
     for turn_id in turns:
-        if notices[turn_id] != 1 or others["reminder"][turn_id] != (turn_id in reminded):
-            yield f"turn {turn_id}: {notices[turn_id]} notices, or a reminder too many or too few"
+        told = notices[turn_id], others["reminder"][turn_id]
+        if told != (1, reminded[turn_id]):
+            yield f"turn {turn_id}: {told} notices and reminders, {reminded[turn_id]} were due"
     for move in db.session.query(Move):
-        told = receipts[move.match_id, move.ply], others["house_played"][move.turn_id]
-        if told != (move.by == "reply", move.by == "timeout"):
-            yield f"turn {move.turn_id}: {told} letters tell of a move by {move.by}"
+        after = receipts[move.match_id, move.ply], others["house_played"][move.turn_id]
+        if after != (move.by == "reply", move.by == "timeout"):
+            yield f"turn {move.turn_id}: {after} letters tell of a move by {move.by}"
 
 
 def late(now: datetime) -> datetime:
