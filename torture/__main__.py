@@ -11,7 +11,7 @@ import time
 from typing import Final
 
 from pbem import failpoints
-from torture import at_once, killing, queue, workers
+from torture import at_once, killing, queue, storage, workers
 from torture.report import Group, Run
 
 GROUPS: Final = {
@@ -25,6 +25,10 @@ GROUPS: Final = {
     ),
     "workers": Group(workers.side_by_side, 120, 8),
     "crash-loop": Group(workers.crash_loop, 60, 4),
+    "cut-wal": Group(storage.cut_wal, 300, 20),
+    "kill-postgres": Group(storage.kill_postgres, 20, 1),
+    "disk-full": Group(storage.full_disk, 30, 2),
+    "read-only-disk": Group(storage.read_only_disk, 5, 1),
     "queue": Group(queue.long_queue, 100_000, 3000),
 }
 _SHOWN: Final = 20  # violations of a run

@@ -53,7 +53,8 @@ def _fill(player_id: int, number: int) -> None:
     """Queue so many letters that nobody waits for."""
     row = {
         "kind": "for_host", "tail": "0" * 16, "address": "p0@players.example", "language": "en",
-        "zone": "UTC", "player_id": player_id, "about": {"what": "standstill", "hours": 1}, "state": LetterState.QUEUED,
+        "zone": "UTC", "player_id": player_id, "about": {"what": "standstill", "hours": 1},
+        "state": LetterState.QUEUED,
         "due_at": NOW, "wanted_at": NOW, "attempts": 0,
     }  # fmt: skip
     with writing():

