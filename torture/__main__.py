@@ -7,31 +7,17 @@ broken. The last line counts the tries.
 from __future__ import annotations
 
 import argparse
-import time
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Final
 
-from pbem import failpoints
-from torture import at_once, killing, queue, storage, workers
-from torture.report import Group, Run
+from torture.groups import GROUPS, torture_alone
+from torture.report import Run
 
-GROUPS: Final = {
-    "double-submit": Group(at_once.double_submit, 1000, 10),
-    "deadline-race": Group(at_once.deadline_race, 10_000, 50),
-    "kill-writer": Group(killing.kill_writers, 200, 12, failpoints.MOVE),
-    "kill-inbox": Group(killing.kill_inboxes, 200, 8, (*failpoints.MAIL, *failpoints.MOVE)),
-    "kill-sender": Group(killing.kill_senders, 200, 12, failpoints.LETTER),
-    "stale-lease": Group(
-        workers.stale_lease, 96, len(workers.PAUSES), tuple(point for _, point in workers.PAUSES)
-    ),
-    "workers": Group(workers.side_by_side, 120, 8),
-    "crash-loop": Group(workers.crash_loop, 60, 4),
-    "cut-wal": Group(storage.cut_wal, 300, 20),
-    "kill-postgres": Group(storage.kill_postgres, 20, 1),
-    "disk-full": Group(storage.full_disk, 30, 2),
-    "read-only-disk": Group(storage.read_only_disk, 5, 1),
-    "queue": Group(queue.long_queue, 100_000, 3000),
-}
 _SHOWN: Final = 20  # violations of a run
+_AT_ONCE: Final = 2  # runs, where all are asked for
 
 
 def main() -> int:
@@ -41,33 +27,49 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, help="tries; by itself those of the long run")
     given = parser.parse_args()
+    begun = partial(torture_alone, seed=given.seed, count=given.count)
     names = list(GROUPS) if given.name == "all" else [given.name]
     runs = {}
-    for name in names:
-        runs[name] = torture(name, seed=given.seed, count=given.count)
+    for name, run in zip(names, _done(names, begun), strict=True):
+        print("\n".join(_told(name, run)), flush=True)
+        runs[name] = run
+    if len(runs) > 1:
+        print("\n".join(_table(runs)))
     failed = sum(run.failed for run in runs.values())
     print(f"{sum(run.tries for run in runs.values()) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
-def torture(name: str, *, seed: int, count: int | None = None) -> Run:
-    """Run a group and print what it tells; a failpoint that was not visited is a failed try."""
-    group = GROUPS[name]
-    run = Run(seed, count or group.count)
-    began = time.monotonic()
-    group.run(run)
-    missed = [point for point in group.failpoints if point not in run.visited]
-    if missed:
-        run.tried([f"never visited: {', '.join(missed)}"])
-    print(f"{name}: seed {seed}, {run.tries} tries, {time.monotonic() - began:.0f} s")
+def _done(names: list[str], begun: partial[Run]) -> Iterator[Run]:
+    """Yield the runs in their order, as each is done; several go on at the same time."""
+    if len(names) == 1:
+        yield begun(names[0])
+        return
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(_AT_ONCE, mp_context=fresh, max_tasks_per_child=1) as processes:
+        yield from processes.map(begun, names)
+
+
+def _told(name: str, run: Run) -> Iterator[str]:
+    """Yield the lines that tell of a run."""
+    yield f"{name}: seed {run.seed}, {run.tries} tries, {run.seconds:.0f} s"
     for what, number in sorted(run.counts.items()):
-        print(f"  {what}: {number}")
-    if group.failpoints:
-        print(f"  failpoints visited: {', '.join(sorted(run.visited))}")
-    print(f"  violations: {len(run.violations)}", flush=True)
+        yield f"  {what}: {number}"
+    if GROUPS[name].failpoints:
+        yield f"  failpoints visited: {', '.join(sorted(run.visited))}"
+    yield f"  violations: {len(run.violations)}"
     for violation in run.violations[:_SHOWN]:
-        print(f"    {violation}")
-    return run
+        yield f"    {violation}"
+
+
+def _table(runs: dict[str, Run]) -> Iterator[str]:
+    """Yield the lines of a table of all runs."""
+    yield "| run | tries | failpoints | violations | seconds |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for name, run in runs.items():
+        points = GROUPS[name].failpoints
+        visited = f"{len(run.visited & set(points))} of {len(set(points))}" if points else ""
+        yield f"| {name} | {run.tries} | {visited} | {len(run.violations)} | {run.seconds:.0f} |"
 
 
 if __name__ == "__main__":

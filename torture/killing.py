@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,7 +16,7 @@ from pbem.mail import inbox, note, outbox
 from pbem.models import Letter, LetterState, Move, Note, Turn
 from torture import world
 from torture.mortal import Death, Life, Mortal
-from torture.relay import Mailbox, parsed, running_mailbox
+from torture.relay import Mailbox, running_mailbox
 from torture.report import Run
 from torture.world import NOW
 
@@ -52,7 +51,8 @@ def kill_senders(run: Run) -> None:
 
         def checks() -> Check:
             mailbox.arrived.clear()
-            return lambda _death, now: _wrong_letters(run, mailbox, now)
+            seen: dict[str, int] = {}
+            return lambda _death, now: _wrong_letters(run, mailbox, seen, now=now)
 
         _kill(run, "send", failpoints.LETTER, 0.3, checks, smtp_port=mailbox.port)
 
@@ -126,7 +126,7 @@ def _wrong_moves(run: Run, death: Death, known: dict[int, str], *, now: datetime
         again = play.make_move(int(turn_id), text, by="link", now=now)
         run.counts["stored, not acknowledged" if again.repeated else "made again"] += 1
     db.session.rollback()
-    stored = dict(db.session.query(Move.turn_id, Move.text).tuples())
+    stored = {move.turn_id: move.text for move in db.session.query(Move)}
     if stored != known:
         differ = {
             turn_id for turn_id in stored | known if stored.get(turn_id) != known.get(turn_id)
@@ -158,26 +158,30 @@ def _wrong_mails(run: Run, death: Death, now: datetime) -> Iterator[str]:
     yield from world.disagreements(now=now)
 
 
-def _wrong_letters(run: Run, mailbox: Mailbox, now: datetime) -> Iterator[str]:
-    """Send what a dead sender has left, and yield what is wrong with what arrived."""
+def _wrong_letters(
+    run: Run, mailbox: Mailbox, seen: dict[str, int], *, now: datetime
+) -> Iterator[str]:
+    """Send what a dead sender has left, and yield what is wrong with what arrived.
+
+    ``seen`` are the letters that had come before, and how often each came again.
+    """
     outbox.send_due(now=world.late(now) - timedelta(seconds=1))
     db.session.rollback()
     ready = (LetterState.SENT, LetterState.STALE)
     left = db.session.query(Letter).where(Letter.state.not_in(ready)).count()
     if left:
         yield f"{left} letters are left"
-    copies: dict[str, list[bytes]] = defaultdict(list)
-    for _sender, _to, raw in mailbox.arrived:
-        copies[str(parsed(raw)["Message-ID"])].append(raw)
+    copies = mailbox.copies()
     sent = db.session.query(Letter).where(Letter.state == LetterState.SENT)
     missing = {letter.message_id("play.example") for letter in sent} - copies.keys()
     if missing:
         yield f"{len(missing)} letters are marked as sent and never came"
     for message_id, found in copies.items():
-        if len(set(found)) > 1:
-            yield f"{message_id} came with different bytes"
-    run.counts["came twice under one name"] = run.counts["came twice before"] + sum(
-        len(found) - 1 for found in copies.values()
-    )
+        if len(set(found)) > 1 or len(found) > seen.get(message_id, 0) + 2:
+            yield f"{message_id} came {len(found)} times, with {len(set(found))} contents"
+    run.counts["letters"] += len(copies.keys() - seen.keys())
+    twice = {name: len(found) - 1 for name, found in copies.items()}
+    run.counts["came twice under one name"] += sum(twice.values()) - sum(seen.values())
+    seen |= twice
     # Letters wait for the next sender.
     world.let_all_move(now=now)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import socket
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import Any
+from typing import Any, Final
 
 from aiosmtpd.controller import Controller
+
+_MESSAGE_ID: Final = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.MULTILINE)
 
 
 def parsed(raw: bytes) -> EmailMessage:
@@ -41,6 +45,15 @@ class Mailbox:
         """Return the mails that came since the last look, parsed."""
         known, self._seen = self._seen, len(self.arrived)
         return [parsed(raw) for _sender, _recipient, raw in self.arrived[known:]]
+
+    def copies(self) -> dict[str, list[bytes]]:
+        """Return the mails that came, by their Message-ID."""
+        found: dict[str, list[bytes]] = defaultdict(list)
+        for _sender, _recipient, raw in self.arrived:
+            name = _MESSAGE_ID.search(raw)
+            assert name is not None, "each letter has one"
+            found[name[1].decode()].append(raw)
+        return found
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any

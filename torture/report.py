@@ -15,6 +15,7 @@ class Run:
     count: int
     tries: int = 0
     failed: int = 0
+    seconds: float = 0
     counts: Counter[str] = field(default_factory=Counter)
     visited: set[str] = field(default_factory=set)
     violations: list[str] = field(default_factory=list)
@@ -31,7 +32,7 @@ class Run:
 class Group:
     """A kind of fault: what runs it, how often by itself, and the failpoints it is to visit.
 
-    ``short`` is the number of tries in `make test`.
+    ``short`` is the number of tries in `make test`; 0 where it runs there anyway.
     """
 
     run: Callable[[Run], None]

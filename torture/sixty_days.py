@@ -130,7 +130,7 @@ class Days:
 
     def _deadlines(self) -> dict[int, datetime]:
         rows = select(Turn.id, Turn.deadline).where(Turn.closed_at.is_(None))
-        return dict(db.session.execute(rows).tuples().all())
+        return {row.id: row.deadline for row in db.session.execute(rows)}
 
     def _check_timeouts(self, before: dict[int, datetime]) -> None:
         """Look that each turn that timed out was out of time by the deadline shown before."""

@@ -44,7 +44,7 @@ class Kept:
     def wrongs(self) -> Iterator[str]:
         """Yield what is wrong with the moves that stand, and with the rows around them."""
         db.session.rollback()
-        stored = dict(db.session.query(Move.turn_id, Move.text).tuples())
+        stored = {move.turn_id: move.text for move in db.session.query(Move)}
         if stored != self.moves:
             differ = {turn for turn, _text in stored.items() ^ self.moves.items()}
             yield f"what stands is not what was asked for: turns {sorted(differ)}"

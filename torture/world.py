@@ -99,10 +99,26 @@ def _migrated_file() -> Path:
 @lru_cache
 def _migrated_server() -> str:
     """Return the URL of a PostgreSQL server of this process, which has a migrated database."""
-    url = Server(_kept_folder("pg")).url
+    url = _shared_server().url
     _administer(url, f"CREATE DATABASE {_FIRST}")
     _migrate(site(Path(_kept_folder("first")), url.replace("/postgres?", f"/{_FIRST}?"), 1))
     return url
+
+
+@lru_cache
+def _shared_server() -> Server:
+    """Return the PostgreSQL server that the worlds of this process share."""
+    return Server(_kept_folder("pg"))
+
+
+def clean_up() -> None:
+    """Stop the server and delete the folders that worlds have shared."""
+    if _shared_server.cache_info().currsize:
+        _shared_server().stop()
+    if _kept.cache_info().currsize:
+        _kept().cleanup()
+    for kept in (_shared_server, _kept, _migrated_file, _migrated_server):
+        kept.cache_clear()
 
 
 class Server:
