@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import Final
 
@@ -28,9 +28,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="tries; by itself those of the long run")
     given = parser.parse_args()
     begun = partial(torture_alone, seed=given.seed, count=given.count)
-    names = list(GROUPS) if given.name == "all" else [given.name]
     runs = {}
-    for name, run in zip(names, _done(names, begun), strict=True):
+    for name, run in _done([given.name] if given.name in GROUPS else list(GROUPS), begun):
         print("\n".join(_told(name, run)), flush=True)
         runs[name] = run
     if len(runs) > 1:
@@ -40,14 +39,16 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _done(names: list[str], begun: partial[Run]) -> Iterator[Run]:
-    """Yield the runs in their order, as each is done; several go on at the same time."""
+def _done(names: list[str], begun: partial[Run]) -> Iterator[tuple[str, Run]]:
+    """Yield each run with its name when it is done; several go on at the same time."""
     if len(names) == 1:
-        yield begun(names[0])
+        yield names[0], begun(names[0])
         return
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(_AT_ONCE, mp_context=fresh, max_tasks_per_child=1) as processes:
-        yield from processes.map(begun, names)
+        running = {processes.submit(begun, name): name for name in names}
+        for ended in as_completed(running):
+            yield running[ended], ended.result()
 
 
 def _told(name: str, run: Run) -> Iterator[str]:
@@ -66,7 +67,8 @@ def _table(runs: dict[str, Run]) -> Iterator[str]:
     """Yield the lines of a table of all runs."""
     yield "| run | tries | failpoints | violations | seconds |"
     yield "| --- | ---: | ---: | ---: | ---: |"
-    for name, run in runs.items():
+    for name in sorted(runs, key=list(GROUPS).index):
+        run = runs[name]
         points = GROUPS[name].failpoints
         visited = f"{len(run.visited & set(points))} of {len(set(points))}" if points else ""
         yield f"| {name} | {run.tries} | {visited} | {len(run.violations)} | {run.seconds:.0f} |"

@@ -29,18 +29,17 @@ Check = Callable[[Death, datetime], Iterator[str]]
 
 def kill_writers(run: Run) -> None:
     """Kill processes that make moves."""
-    points = failpoints.MOVE
 
     def checks() -> Check:
         known: dict[int, str] = {}
         return lambda death, now: _wrong_moves(run, death, known, now=now)
 
-    _kill(run, "move_on", points, 0.15, checks)
+    _kill(run, "move_on", failpoints.MOVE, 0.15, checks)
 
 
 def kill_inboxes(run: Run) -> None:
     """Kill processes that take and read mail."""
-    points = (*failpoints.MAIL, *failpoints.MOVE)
+    points = (*failpoints.MOVE, *failpoints.MAIL)
     # The process that reads mail takes most of the time before the first mail is read.
     _kill(run, "take_mails", points, 1.0, lambda: lambda death, now: _wrong_mails(run, death, now))
 
@@ -96,8 +95,8 @@ def _life(
     begin = Life(does, chance.randrange(10**9), now.isoformat())
     if nth % 2:
         return Life(does, begin.seed, begin.now, after=chance.uniform(0, longest))
-    point = points[nth // 2 % len(points)]
-    # Once at first, so that a short run visits each; later deeper in.
+    # The last comes first, so that a short run visits each; later lives come deeper in.
+    point = points[-1 - nth // 2 % len(points)]
     times = 1 if nth // 2 < len(points) else chance.randint(1, 5)
     return Life(does, begin.seed, begin.now, at=point, nth=times)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from flask import current_app
 
-from pbem import failpoints, worker
+from pbem import worker
 from pbem.ext import db, writing
 from pbem.mail import inbox, outbox
 from pbem.models import Beat, Letter, LetterState, Move, Note, Reminder, Turn
@@ -27,11 +27,19 @@ from torture.world import NOW
 HOUR: Final = timedelta(hours=1)
 MOST_WAIT: Final = 300.0  # seconds for workers to come to an end
 A_WORLD: Final = 24  # pauses on one database
+# Not where a transaction is open: there it holds the others, and dies of its time limit.
 PAUSES: Final = (
-    *(("send", point) for point in failpoints.LETTER),
-    # Not where a transaction is open: there it holds the others, and dies of its time limit.
-    *(("take_mails", f"mail: {point}") for point in ("kept", "claimed", "parsed", "named")),
+    ("send", "letter: handed over"),
+    ("take_mails", "mail: named"),
+    ("send", "letter: claimed"),
     ("take_mails", "move: committed"),
+    ("send", "letter: connected"),
+    ("take_mails", "mail: claimed"),
+    ("send", "letter: true"),
+    ("take_mails", "mail: kept"),
+    ("send", "letter: written"),
+    ("take_mails", "mail: parsed"),
+    ("send", "letter: marked"),
     ("take_mails", "mail: answered"),
 )
 # Behind these the letter may still go out: no lease can call a mail back.
@@ -102,8 +110,8 @@ def stale_lease(run: Run) -> None:
                 for nth in range(first, min(run.count, first + A_WORLD)):
                     does, point = PAUSES[nth % len(PAUSES)]
                     now = NOW + (nth - first) * 2 * outbox.LEASE
-                    world.keep_tables(people, 1, now=now)
                     world.let_all_move(now=now)
+                    world.keep_tables(people, 1, now=now)
                     life = Life(does, chance.randrange(10**9), now.isoformat(), at=point, nth=1)
                     wrongs = _slept(run, mortal, life, mailbox, now=now)
                     run.tried(f"asleep at {point} on {kind}: {wrong}" for wrong in wrongs)
@@ -117,7 +125,9 @@ def _slept(
     death = mortal.live(life, asleep=lambda: _do_its_work(now + outbox.LEASE + HOUR / 60))
     db.session.rollback()
     run.visited.update(death.visited)
-    run.counts[f"slept at {life.at}"] += life.at in death.visited
+    run.counts[f"slept at {life.at}"] += 1
+    if life.at not in death.visited:
+        yield "it never came there"
     if death.code:
         yield f"it ended with {death.code}: {death.error}"
     inbox.read_all(now=now + 2 * outbox.LEASE)

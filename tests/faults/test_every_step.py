@@ -5,13 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, parsed, player, running_match
+from cast import ADDRESSES, player, running_match
 from faults import steps
 from flask import Flask
 from flask_migrate import upgrade
@@ -21,9 +20,7 @@ from sqlalchemy import select
 from pbem import lobby
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import inbox
-from pbem.models import Letter, Match, Move, Note, Seat, Turn
-from pbem.tokens import Named
+from pbem.models import Letter, Match, Move, Seat, Turn
 from torture.world import choices, disagreements
 
 # Behind every lease of a worker that died.
@@ -62,30 +59,16 @@ def two_play() -> None:
     running_match(["ann", "bob"], now=steps.NOW)
 
 
-def a_reply_waits() -> None:
+def test_a_turn_times_out_once_wherever_its_process_dies(server, tmp_path, mailbox) -> None:
     two_play()
-    turn = db.session.scalars(select(Turn)).one()
-    sender = db.session.query(Letter).filter_by(kind="your_turn").one().address
-    address = Links().reply(Named.TURN, turn.id)
-    raw = f"From: {sender}\r\nTo: {address}\r\nMessage-ID: <r@x.example>\r\n\r\n1\r\n"
-    inbox.take(raw.encode(), inbox.Envelope(address, sender), now=steps.NOW)
-
-
-DONE_BY = {"read": "reply", "time_out": "timeout"}
-
-
-@pytest.mark.parametrize("what", DONE_BY)
-def test_a_move_stands_once_wherever_its_process_dies(what, server, tmp_path, mailbox) -> None:
-    a_reply_waits() if what == "read" else two_play()
     stood = []
-    for _ in deaths(what, server, tmp_path, mailbox):
+    for _ in deaths("time_out", server, tmp_path, mailbox):
         assert list(disagreements()) == []
         stood.append(db.session.query(Move).count())
-        steps.WHAT[what](LATER)
-        steps.WHAT[what](LATER)
+        for _ in range(2):
+            steps.time_out(LATER)
         assert list(disagreements()) == []
-        assert [move.by for move in db.session.query(Move)] == [DONE_BY[what]]
-        assert db.session.query(Note).filter_by(read_at=None).count() == 0
+        assert [move.by for move in db.session.query(Move)] == ["timeout"]
     # Nothing before the commit, everything from it on; both were seen.
     assert set(stood) == {0, 1}
     assert stood == sorted(stood)
@@ -134,23 +117,3 @@ def test_a_match_starts_whole_or_not_at_all(server, tmp_path, mailbox) -> None:
         assert db.session.query(Letter).filter_by(kind="your_turn").count() == 1
         assert list(disagreements()) == []
     assert set(started) == {"open", "running"}
-
-
-def test_no_letter_is_lost_nor_renamed_wherever_its_worker_dies(server, tmp_path, mailbox) -> None:
-    ann = player("ann", now=steps.NOW)
-    chairs = [lobby.Chair(address=ADDRESSES[name]) for name in ("bob", "cleo", "dan")]
-    lobby.open_table(ann, "biscuit", chairs, {}, now=steps.NOW)
-    runs = 1  # the whole one that goes before
-    for _ in deaths("send", server, tmp_path, mailbox):
-        runs += 1
-        # A dead worker's lease is over by now, whatever it had done.
-        steps.send(LATER)
-        assert {letter.state for letter in db.session.query(Letter)} == {"sent"}
-    arrived: dict[str, list[bytes]] = defaultdict(list)
-    for _sender, _to, raw in mailbox.arrived:
-        arrived[str(parsed(raw)["Message-ID"])].append(raw)
-    assert len(arrived) == 3
-    for copies in arrived.values():
-        assert len(set(copies)) == 1
-        # Twice it came again: when the death was before the mark, and before its commit.
-        assert len(copies) == runs + 2
