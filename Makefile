@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test torture bench check fix golden catalogs screens clean
+.PHONY: help demo test torture bench check fix lock audit golden catalogs screens clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -23,15 +23,17 @@ demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
 test: $(VENV)/tests ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage; half an hour
+torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage, 10,000 sign-ins; half an hour
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
 	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
+	REALLY_EMPTY=1 $(BIN)/pytest -q tests/server/test_packages.py
+	ATTEMPTS=10000 $(BIN)/pytest -q tests/server/test_limits.py -k ten_thousand
 
 $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'
 	touch $(VENV)/bench
 
-bench: $(VENV)/bench ## measure the engine, letters, pictures and how mails are read, beside bars
+bench: $(VENV)/bench ## measure the engine, letters, pictures, pages and how mails are read, beside bars
 	PYTHONPATH=. $(BIN)/python -m bench all
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
@@ -44,6 +46,15 @@ check: $(VENV)/tests ## format, lint, types, layers, tests
 fix: $(VENV)/tests ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+lock: $(BIN)/pbem ## pin what a host installs, with hashes, in requirements.lock
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+		--upgrade --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+
+audit: $(BIN)/pbem ## ask a service about known weaknesses of what the lock file pins
+	$(BIN)/pip install --quiet pip-audit
+	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
 
 golden: $(VENV)/tests ## write the playthroughs anew; read their diff before you commit it
 	PYTHONPATH=.:tests $(BIN)/python tests/playthrough.py

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies
+from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, web
 
 # The picture comes first: it tells what drawing the cards costs, once.
 BENCHMARKS: Final = {
@@ -16,6 +16,7 @@ BENCHMARKS: Final = {
     "reading": reading.run,
     "replies": replies.run,
     "inbox": inbox.run,
+    "web": web.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final = {"bots": bots.run}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from alembic import context
 from flask import current_app
+from sqlalchemy import Table, event
 
 from pbem.models.base import Instant
 
@@ -45,12 +46,37 @@ def unchecked(connection: Connection) -> Iterator[None]:
         raw.execute("PRAGMA foreign_keys = ON")
 
 
+def number_onward(table: Table, _metadata: Any) -> None:
+    """Let SQLite never give the id of a row that is gone to another one.
+
+    Ids stand in links, addresses and Message-IDs. PostgreSQL's sequences do so by themselves,
+    and here a table that is made anew would lose it again.
+    """
+    if "id" in table.columns:
+        table.dialect_options["sqlite"]["autoincrement"] = True
+
+
+@contextmanager
+def numbered_onward() -> Iterator[None]:
+    """Make all tables of a block so."""
+    event.listen(Table, "after_parent_attach", number_onward)
+    try:
+        yield
+    finally:
+        event.remove(Table, "after_parent_attach", number_onward)
+
+
 def migrate() -> None:
     """Bring the database that the settings name to the wanted revision."""
     with (
         database.engine.connect().execution_options(writes=True) as connection,
         unchecked(connection),
+        numbered_onward(),
     ):
+        if connection.dialect.name == "postgresql":
+            # A migration of a large table may take longer than any page.
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            connection.commit()
         context.configure(
             connection=connection,
             target_metadata=database.metadata,

@@ -67,6 +67,16 @@ def sign_in(letter_id: int, *, now: datetime) -> Player:
         raise OldLink from None
 
 
+def sign_out_everywhere(player_id: int) -> None:
+    """End all sessions of a player, and use up the links that would sign them in."""
+    with writing():
+        db.session.execute(
+            update(Player)
+            .where(Player.id == player_id)
+            .values(sign_outs=Player.sign_outs + 1, sign_ins=Player.sign_ins + 1)
+        )
+
+
 def ask_to_add(player_id: int, address: str, *, now: datetime) -> None:
     """Mail an address the link by which it becomes one of a player's.
 

@@ -12,13 +12,15 @@ from markupsafe import Markup
 from sqlalchemy.engine import make_url
 
 from pbem import config, words
-from pbem.ext import babel, db, migrate, prepare_sqlite, settings
+from pbem.ext import babel, db, engine_options, migrate, prepare_sqlite, settings
 from pbem.mail.parser import Parser
 from pbem.mail.smtp import Postman
+from pbem.metrics import Metrics
 from pbem.samples import Shelf
 from pbem.tableau import card_svg
 from pbem.tokens import Tokens
-from pbem.web.security import signed_in
+from pbem.web.proxies import Proxies
+from pbem.web.security import IDLE, signed_in
 
 if TYPE_CHECKING:
     from engine.decktet import Card
@@ -36,9 +38,11 @@ def build(given: Settings | None) -> Flask:
         SECRET_KEY=found.secret_keys[-1],
         SECRET_KEY_FALLBACKS=list(found.secret_keys[:-1]),
         SQLALCHEMY_DATABASE_URI=found.database,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(found.database),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=found.base_url.startswith("https:"),
+        PERMANENT_SESSION_LIFETIME=IDLE,
         MAX_CONTENT_LENGTH=1024 * 1024,
         BABEL_DEFAULT_LOCALE=found.language,
         BABEL_TRANSLATION_DIRECTORIES=str(_HERE / "translations"),
@@ -55,10 +59,12 @@ def build(given: Settings | None) -> Flask:
     app.extensions["pbem.tokens"] = Tokens(found.secret_keys)
     app.extensions["pbem.postman"] = Postman(app, timeout=found.smtp_timeout)
     app.extensions["pbem.parser"] = Parser()
+    app.extensions["pbem.metrics"] = Metrics()
     app.extensions["pbem.samples"] = Shelf(build, found)
     _add_database(app)
     _add_words(app)
     _add_pages(app)
+    app.wsgi_app = Proxies(app.wsgi_app, found.trusted_proxies)  # type: ignore[method-assign]
     return app
 
 

@@ -10,6 +10,7 @@ import os
 import secrets
 import tomllib
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LANGUAGES: Final = ("en", "fr")
 _SECURITIES: Final = ("none", "starttls", "tls")
 _LISTENERS: Final = ("smtp", "lmtp", "none")
+_LOG_FORMATS: Final = ("words", "json")
 
 
 class BadSettings(Exception):
@@ -34,7 +36,7 @@ class Settings:
     instance: Path
     site_name: str = "Decktet by mail"
     base_url: str = "http://127.0.0.1:8000"
-    database_url: str = ""  # empty: SQLite in the instance folder
+    database_url: str = field(default="", repr=False)  # empty: SQLite in the instance folder
     host_addresses: tuple[str, ...] = ()
     mail_domain: str = "localhost"
     mail_from: str = ""  # empty: play@<mail_domain>
@@ -45,7 +47,7 @@ class Settings:
     smtp_port: int = 25
     smtp_security: str = "none"
     smtp_username: str = ""
-    smtp_password: str = ""
+    smtp_password: str = field(default="", repr=False)
     smtp_timeout: int = 30
     mails_a_second: int = 0  # 0: as fast as the relay takes them
     mails_a_day: int = 0  # 0: any number
@@ -63,7 +65,15 @@ class Settings:
     postmark_secret: str = field(default="", repr=False)  # empty: Postmark is not heard
     bind_host: str = "127.0.0.1"
     bind_port: int = 8000
+    trusted_proxies: tuple[str, ...] = ()  # whose X-Forwarded-For is believed
+    metrics_token: str = field(default="", repr=False)  # empty: there is no /metrics
+    worker_metrics_host: str = "127.0.0.1"
+    worker_metrics_port: int = 0  # 0: a worker of its own shows no figures
+    log_format: str = "words"
     invitations_a_day: int = 30  # by one player
+    tables_a_day: int = 50  # by one player
+    sign_ins_an_hour: int = 60  # from one network
+    mails_in_an_hour: int = 120  # to one address, and from one sender
     language: str = "en"
     zone: str = "Europe/Paris"
     secret_keys: tuple[str, ...] = field(default=(), repr=False)
@@ -211,6 +221,11 @@ def _count(value: int) -> None:
         raise ValueError(f"{value} is not possible; write a whole number, 0 for none")
 
 
+def _limit(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{value} is not possible; write a whole number from 1")
+
+
 def _zone(value: str) -> None:
     try:
         ZoneInfo(value)
@@ -257,6 +272,21 @@ def _secret(value: str) -> None:
         raise ValueError("anybody could guess it; write 20 or more letters and digits")
 
 
+def _port_or_none(value: int) -> None:
+    if value:
+        _port(value)
+
+
+def _networks(value: tuple[str, ...]) -> None:
+    for network in value:
+        try:
+            ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"{network!r} is no address of a proxy; write 127.0.0.1 or a network, 10.0.0.0/8"
+            ) from None
+
+
 def _sender(value: str) -> None:
     if value:
         _addresses((value,))
@@ -272,9 +302,16 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
     "smtp_port": _port,
     "listen_port": _port,
     "bind_port": _port,
+    "trusted_proxies": _networks,
+    "metrics_token": _secret,
+    "worker_metrics_port": _port_or_none,
+    "log_format": _one_of(*_LOG_FORMATS),
     "invitations_a_day": _count,
     "mails_a_second": _count,
     "mails_a_day": _count,
+    "tables_a_day": _limit,
+    "sign_ins_an_hour": _limit,
+    "mails_in_an_hour": _limit,
     "smtp_security": _one_of(*_SECURITIES),
     "listen_protocol": _one_of(*_LISTENERS),
     "imap_port": _port,

@@ -29,6 +29,10 @@ class OldLink(BadLink):
     """this link was used already, or is too old; ask for another one"""
 
 
+class ReplacedLink(BadLink):
+    """this link was replaced by a new one; open that of your latest letter"""
+
+
 class AccountGone(BadLink):
     """this account was deleted, and its links with it"""
 
@@ -59,6 +63,16 @@ class AddressTaken(PbemError):
 
 class TooMany(PbemError):
     """that is more than a day allows; try again tomorrow"""
+
+
+class TooOften(PbemError):
+    """that was asked for too often; nothing is lost, try again in %(minutes)s minutes"""
+
+    @property
+    def seconds(self) -> int:
+        """Return when it may be tried again."""
+        hours, minutes = (int(str(self.fields.get(name, 0))) for name in ("hours", "minutes"))
+        return hours * 3600 + minutes * 60
 
 
 class BadSeats(PbemError):

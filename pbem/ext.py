@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from flask import current_app
 from flask_babel import Babel
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import MetaData, event
+from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase
 
 from pbem.config import Settings
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.engine import Connection, Engine
+
+
+PATIENCE: Final = 10  # seconds for a connection; three times that for a statement or a lock
 
 
 class Base(DeclarativeBase):
@@ -68,6 +72,22 @@ def writing() -> Iterator[None]:
         raise
 
 
+def engine_options(url: str) -> dict[str, Any]:
+    """Return how long the database is waited for, before whoever asks is told to try again."""
+    # Parameters are addresses and tokens: an error must not carry them into the log.
+    options: dict[str, Any] = {"hide_parameters": True, "pool_timeout": PATIENCE}
+    if make_url(url).get_backend_name() == "postgresql":
+        options |= {
+            # A database that was started anew costs nobody an error page.
+            "pool_pre_ping": True,
+            "connect_args": {
+                "connect_timeout": PATIENCE,
+                "options": f"-c statement_timeout={3 * PATIENCE}s",
+            },
+        }
+    return options
+
+
 def prepare_sqlite(engine: Engine) -> None:
     """Set up a SQLite engine: WAL, durable commits, foreign keys, and our own BEGIN."""
 
@@ -79,7 +99,7 @@ def prepare_sqlite(engine: Engine) -> None:
             "journal_mode = WAL",
             "synchronous = FULL",
             "foreign_keys = ON",
-            "busy_timeout = 30000",
+            f"busy_timeout = {3 * PATIENCE}000",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 from zlib import crc32
 
-from pbem.ext import settings, tokens
+from pbem.ext import db, settings, tokens
 from pbem.models import Letter, Match, Player, Proposal, Seat, Turn
 from pbem.tokens import Named
 
@@ -29,7 +29,8 @@ class Links:
 
     def invitation(self, seat: Seat) -> str:
         """Return the link to sit down or decline at a seat that is reserved for an address."""
-        return f"{self._base}/i/{self._tokens.link('invitation', seat.id, whose(seat.invited))}"
+        # Who sits there is led on to their seat, so that it is replaced with the seat's links.
+        return f"{self._base}/i/{self._of_seat('invitation', seat, seat.id, whose(seat.invited))}"
 
     def join(self, match: Match) -> str:
         """Return the link that may be shared, to any free seat of a table."""
@@ -40,33 +41,34 @@ class Links:
 
         It is its player's: who takes the seat over gets another one.
         """
-        return f"{self._base}/s/{self._tokens.link('seat', seat.id, seat.player_id or 0)}"
+        return f"{self._base}/s/{self._of_seat('seat', seat, seat.id, seat.player_id or 0)}"
 
     def move(self, turn: Turn, n: int) -> str:
         """Return the link of a seat's player to the n-th move of a turn."""
-        player_id = turn.asked.player_id or 0
-        return f"{self._base}/m/{self._tokens.link('move', turn.id, n, player_id)}"
+        seat = turn.asked
+        return f"{self._base}/m/{self._of_seat('move', seat, turn.id, n, seat.player_id or 0)}"
 
     def rematch(self, seat: Seat) -> str:
         """Return the link by which a seat's player asks the same people once more."""
-        return f"{self._base}/r/{self._tokens.link('rematch', seat.id, seat.player_id or 0)}"
+        return f"{self._base}/r/{self._of_seat('rematch', seat, seat.id, seat.player_id or 0)}"
 
     def you(self, player: Player) -> str:
         """Return a player's own page: their times, absences, and "I am back"."""
-        return f"{self._base}/y/{self._tokens.link('you', player.id)}"
+        return f"{self._base}/y/{self._tokens.link('you', player.id, renewed=player.renewed)}"
 
     def feed(self, player: Player) -> str:
         """Return a player's private calendar of deadlines."""
-        return f"{self._base}/c/{self._tokens.link('feed', player.id)}.ics"
+        return f"{self._base}/c/{self._tokens.link('feed', player.id, renewed=player.renewed)}.ics"
 
     def yes(self, proposed: Proposal, seat: Seat) -> str:
         """Return the link by which a seat agrees to a proposal."""
-        player_id = seat.player_id or 0
-        return f"{self._base}/p/{self._tokens.link('yes', proposed.id, seat.id, player_id)}"
+        ids = (proposed.id, seat.id, seat.player_id or 0)
+        return f"{self._base}/p/{self._of_seat('yes', seat, *ids)}"
 
     def confirm(self, letter: Letter) -> str:
         """Return the link to the button that plays the move which a letter asks about."""
-        return f"{self._base}/h/{self._tokens.link('confirm', letter.id)}"
+        assert letter.seat is not None, "it is for a seat"
+        return f"{self._base}/h/{self._of_seat('confirm', letter.seat, letter.id)}"
 
     def stop(self, letter: Letter) -> str:
         """Return the link by which whoever got a letter wants no more of them, or all again."""
@@ -95,12 +97,32 @@ class Links:
         return self._address(self._site.reply_local, named, number)
 
     def bounce(self, letter_id: int) -> str:
-        """Return a letter's envelope sender, where it comes back to if it can't arrive."""
+        """Return a letter's envelope sender, where it comes back to if it can't arrive.
+
+        People answer to it too, so that it is replaced with the links of the letter's seat.
+        """
         return self._address(self._site.bounce_local, Named.LETTER, letter_id)
 
+    def _of_seat(self, purpose: str, seat: Seat, *ids: int) -> str:
+        return self._tokens.link(purpose, *ids, renewed=seat.renewed)
+
     def _address(self, local: str, named: Named, number: int) -> str:
-        token = self._tokens.address(named, number)
+        seat = seat_named(named, number)
+        token = self._tokens.address(named, number, renewed=0 if seat is None else seat.renewed)
         return f"{local}{self._site.separator}{token}@{self._site.mail_domain}"
+
+
+def seat_named(named: Named, number: int) -> Seat | None:
+    """Return the seat that an address token is about; None if there is none."""
+    match named:
+        case Named.SEAT:
+            return db.session.get(Seat, number)
+        case Named.TURN:
+            turn = db.session.get(Turn, number)
+            return None if turn is None else turn.asked
+        case Named.LETTER:
+            letter = db.session.get(Letter, number)
+            return None if letter is None else letter.seat
 
 
 def whose(address: str | None) -> int:

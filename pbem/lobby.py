@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from engine import GAMES, deal
 from engine.bots import BOTS
 from engine.game import N_
-from pbem import deadlines, play, post, suppression
+from pbem import deadlines, limits, play, post, suppression
 from pbem.cleaning import clean_address, clean_name, clean_phrase, clean_zone
 from pbem.config import LANGUAGES
 from pbem.errors import (
@@ -76,8 +76,8 @@ def open_table(
 ) -> Match:
     """Open a table at which the opener takes the first place and the chairs follow.
 
-    Raises BadOption, BadSeats, BadPace, BadPhrase, BadAddress or TooMany; nothing is stored
-    then.
+    Raises BadOption, BadSeats, BadPace, BadPhrase, BadAddress, TooMany or TooOften; nothing is
+    stored then.
     """
     game = GAMES[game_name]
     checked = game.check_options(1 + len(chairs), options)
@@ -104,6 +104,7 @@ def open_table(
         )
         match.seats.append(_opener_seat(opener, clean_phrase(phrase), now=now))
         match.seats += [_seat(place, chair, now=now) for place, chair in enumerate(wanted, 2)]
+        limits.one_more(limits.tables(settings().tables_a_day), f"player {opener.id}", now=now)
         db.session.add(match)
         db.session.flush()
         _invite_all(match, now=now)

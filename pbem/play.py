@@ -68,6 +68,18 @@ def start(match: Match, *, now: datetime) -> None:
         post.your_turn(table.seat(turn.seat), turn, now=now)
 
 
+def resume(match: Match, *, now: datetime) -> None:
+    """Ask whom a running match waits for that was taken in from another server.
+
+    The caller holds the transaction.
+    """
+    table, asked = _settle(load(match), now=now)
+    if table.outcome is not None:
+        _end(table, table.outcome.scores, table.outcome.reason, now=now)
+    for turn in asked:
+        post.your_turn(table.seat(turn.seat), turn, now=now)
+
+
 def make_move(
     turn_id: int,
     text: str,

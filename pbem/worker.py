@@ -15,12 +15,13 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from pbem import away, clocks, deadlines, lobby, play, post
+from pbem import away, clocks, deadlines, limits, lobby, play, post
 from pbem.errors import PbemError
 from pbem.ext import db, settings, writing
 from pbem.mail import imap, inbox, outbox
 from pbem.mail.listener import Listener
 from pbem.mail.parser import Parser
+from pbem.metrics import Metrics
 from pbem.models import (
     Beat,
     Letter,
@@ -156,6 +157,11 @@ def find_reached(now: datetime) -> None:
             away.reached(db.session.get_one(Player, player_id), now=now)
 
 
+def forget_attempts(now: datetime) -> None:
+    """Forget counts of tries that no limit asks for any more."""
+    limits.forget_old(now=now)
+
+
 def send_letters(now: datetime) -> None:
     """Send the letters that are due."""
     outbox.send_due(now=now)
@@ -170,6 +176,7 @@ JOBS: Final[tuple[tuple[Callable[[datetime], None], int], ...]] = (
     (send_digests, 60),
     (expire_tables, 600),
     (find_reached, 600),
+    (forget_attempts, 3600),
     (send_letters, 2),
 )
 
@@ -226,9 +233,11 @@ class Worker:
 
 def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
     """Run one job in the application; what it meets is logged and the next run goes on."""
+    metrics: Metrics = app.extensions["pbem.metrics"]
     with app.app_context():
         try:
-            job(datetime.now(UTC))
+            with metrics.sweep(job.__name__):
+                job(datetime.now(UTC))
         except Exception:  # noqa: BLE001 - the outermost loop: one job must not stop the others
             _log.exception("job %s failed; it runs again", job.__name__)
             db.session.rollback()
@@ -268,11 +277,21 @@ def _make_up_for_standstill(now: datetime) -> None:
             if is_ours and now - last > deadlines.STANDSTILL:
                 _log.warning("nobody kept time since %s; open deadlines move", last)
                 for turn in clocks.open_turns():
-                    clocks.stop(turn, "standstill", max(last, turn.opened_at), now, now=now)
+                    _stand_still(turn, last, now=now)
                 hours = round((now - last).total_seconds() / 3600, 1)
                 post.for_host("standstill", {"hours": hours}, now=now)
     except IntegrityError:
         _log.info("another worker has begun to keep time")
+
+
+def _stand_still(turn: Turn, since: datetime, *, now: datetime) -> None:
+    """Let a turn's clock stand still while nobody kept time; in its grace the grace does."""
+    start, until = max(since, turn.opened_at), now
+    if turn.deadline <= since <= turn.deadline + deadlines.GRACE:
+        # What stands still behind a deadline does not move it, so it is put just before.
+        start = turn.deadline - timedelta(minutes=1)
+        until = start + (now - since)
+    clocks.stop(turn, "standstill", start, until, now=now)
 
 
 def _mail_waits(limit: datetime) -> bool:

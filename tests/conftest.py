@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -193,6 +194,38 @@ def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.session.remove()
         db.engine.dispose()
     return folder / "pbem.sqlite3"
+
+
+@pytest.fixture
+def command(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """A caller of the console on the test's database; gives exit code, output and errors."""
+    from pbem import cli
+    from pbem.ext import db
+
+    site = app.extensions["pbem.settings"]
+    monkeypatch.setenv("PBEM_DATABASE_URL", site.database_url)
+    monkeypatch.setenv("PBEM_SECRET_KEYS", site.secret_keys[0])
+    monkeypatch.setenv("PBEM_BIND_PORT", str(site.listen_port))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        db.session.rollback()
+        capsys.readouterr()
+        # A command's process would end here; its connections must be closed all the same.
+        gc.disable()
+        try:
+            code = cli.main(arguments)
+            for found in list(db._app_engines.values()):
+                for engine in found.values():
+                    if engine is not db.engine:
+                        engine.dispose()
+        finally:
+            gc.enable()
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from pbem.audit import wrongs
+from pbem.audit import wrongs, wrongs_of_tables
 from pbem.commands.setup import ready_application
 
 if TYPE_CHECKING:
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
-    """Print what is wrong; exit code 1 if anything is."""
+    """Print what is wrong, a line each; exit code 1 if anything is."""
     parser.parse_args(arguments)
     found = 0
     with ready_application().app_context():
-        for wrong in wrongs():
+        for wrong in chain(wrongs_of_tables(), wrongs()):
             print(wrong)
             found += 1
     print(f"{found} wrong" if found else "all is as promised")

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from flask_migrate import downgrade, upgrade
 from flask_migrate import revision as new_revision
+from sqlalchemy.exc import SQLAlchemyError
 
-from pbem.commands.setup import application
+from pbem.commands import CannotRun
+from pbem.commands.setup import application, database_is_there
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -24,10 +26,19 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     make.add_argument("message")
     parsed = parser.parse_args(arguments)
     with application().app_context():
+        database_is_there()
         if parsed.what == "upgrade":
-            upgrade()
+            _upgrade()
         elif parsed.what == "downgrade":
             downgrade(revision=parsed.revision)
         else:
             new_revision(message=parsed.message, autogenerate=True)
     return 0
+
+
+def _upgrade() -> None:
+    try:
+        upgrade()
+    except SQLAlchemyError as error:
+        # It is one transaction, on both databases.
+        raise CannotRun(f"the database could not be changed ({error}); it is as before") from error

@@ -15,7 +15,7 @@ from flask_migrate import upgrade
 from pbem import config
 from pbem.app import default_instance
 from pbem.commands import CannotRun
-from pbem.commands.setup import application
+from pbem.commands.setup import application, database_is_there
 from pbem.commands.until import Stop
 from pbem.config import BadSettings, Settings
 from pbem.demo.mailbox import Mailbox, mail_server
@@ -50,6 +50,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     # From here on, so that Ctrl-C leaves no half-made database and stops all that runs.
     stop = Stop()
     with app.app_context():
+        database_is_there()
         upgrade()
         welcome(now=datetime.now(UTC))
     _serve(app, settings, mailbox, stop)

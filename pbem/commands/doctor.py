@@ -20,6 +20,7 @@ from flask import current_app
 from imap_tools.errors import ImapToolsError
 from sqlalchemy import func, select
 
+from pbem import health
 from pbem.commands import CannotRun, dns
 from pbem.commands.setup import application, database_version
 from pbem.ext import db, settings
@@ -162,6 +163,14 @@ def letters_arrive() -> str:
     return "no letter of the last week was given up"
 
 
+def all_is_well() -> str:
+    """Check that a worker keeps time, letters leave and mail is read."""
+    troubles = health.look(datetime.now(UTC)).troubles
+    if troubles:
+        raise CannotRun("\n".join(str(trouble) for trouble in troubles))
+    return "a worker keeps time, letters leave and mail is read"
+
+
 def mail_comes_back(seconds: int) -> str:
     """Send a mail to an address that takes replies, and wait until the worker has stored it.
 
@@ -225,5 +234,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     mailbox_answers,
     database_answers,
     clock_is_right,
+    all_is_well,
     letters_arrive,
 )

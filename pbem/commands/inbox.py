@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from pbem.commands.setup import application
+from pbem.commands import CannotRun
+from pbem.commands.setup import ready_application
+from pbem.errors import TooOften
 from pbem.mail import inbox
 from pbem.mail.listener import MOST_BYTES
 
@@ -30,10 +32,12 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
         print("the mail is larger than 1 MB", file=sys.stderr)
         return os.EX_NOPERM
     try:
-        with application().app_context():
+        with ready_application().app_context():
             envelope = inbox.Envelope(parsed.recipient, parsed.sender)
-            inbox.take(raw, envelope, now=datetime.now(UTC))
-    except (SQLAlchemyError, OSError) as error:
+            now = datetime.now(UTC)
+            inbox.admit(envelope, now=now)
+            inbox.take(raw, envelope, now=now)
+    except (CannotRun, SQLAlchemyError, OSError, TooOften) as error:
         print(f"the mail could not be stored: {error}", file=sys.stderr)
         return os.EX_TEMPFAIL
     return os.EX_OK

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pbem.commands.setup import log_to_stderr, ready_application
+from pbem import logs
+from pbem.commands import CannotRun
+from pbem.commands.setup import ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
 from pbem.web.server import PageServer
@@ -14,6 +16,8 @@ from pbem.worker import Worker
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
+
+    from flask import Flask
 
 _log = logging.getLogger(__name__)
 
@@ -24,11 +28,11 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
         "--with-worker", action="store_true", help="keep time in this process too (one machine)"
     )
     parsed = parser.parse_args(arguments)
-    log_to_stderr()
     app = ready_application()
     with app.app_context():
         site = settings()
-    server = PageServer(app, site.bind_host, site.bind_port)
+    logs.to_stderr(site.log_format)
+    server = _page_server(app, site.bind_host, site.bind_port)
     worker = Worker(app) if parsed.with_worker else None
     if worker is not None:
         worker.start()
@@ -39,3 +43,13 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     if worker is not None:
         worker.stop()
     return 0
+
+
+def _page_server(app: Flask, host: str, port: int) -> PageServer:
+    try:
+        return PageServer(app, host, port)
+    except OSError as error:
+        raise CannotRun(
+            f"port {port} of {host} is in use or not allowed ({error.strerror}); set bind_port"
+            " to another one, or stop what holds it"
+        ) from error

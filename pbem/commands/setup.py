@@ -1,21 +1,12 @@
-"""What commands share: the application with its settings told in words, and logging."""
+"""What commands share: the application, with its settings told in words."""
 
 from __future__ import annotations
 
-import logging
-import sys
 from typing import TYPE_CHECKING
 
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy.exc import SQLAlchemyError
-
-from pbem import create_app
-from pbem.app import migrations
+from pbem import create_app, health
 from pbem.commands import CannotRun
 from pbem.config import BadSettings
-from pbem.ext import db
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -42,24 +33,25 @@ def ready_application() -> Flask:
 def database_version() -> str:
     """Return the database's version; raises CannotRun if it is not the code's own."""
     try:
-        with db.engine.connect() as connection:
-            here = MigrationContext.configure(connection).get_current_revision()
-    except SQLAlchemyError as error:
-        raise CannotRun(f"the database does not answer ({error}); look at database_url") from error
-    config = Config()
-    config.set_main_option("script_location", str(migrations()))
-    wanted = ScriptDirectory.from_config(config).get_current_head()
-    if here is None or here != wanted:
-        raise CannotRun(f"the database is at version {here}, not {wanted}; run: pbem db upgrade")
-    return here
+        return health.check_version()
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble
 
 
-def log_to_stderr() -> None:
-    """Write the server's own log, a fact a line."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
-    # One line each second from every job would hide ours.
-    logging.getLogger("apscheduler").setLevel(logging.WARNING)
-    logging.getLogger("mail.log").setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+def database_is_there() -> str | None:
+    """Return the database's version, of the code or older, or None for one without tables.
+
+    Raises CannotRun for a database that newer code has made; nothing of it is touched.
+    """
+    try:
+        return health.schema_version()
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble
+
+
+def check_version(what: str, version: str) -> None:
+    """Raise CannotRun for a version that this code does not know: newer code has made it."""
+    try:
+        health.check_known(what, version)
+    except health.Trouble as trouble:
+        raise CannotRun(str(trouble)) from trouble

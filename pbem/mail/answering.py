@@ -176,6 +176,16 @@ def _illegal(line: str, error: SpokenError) -> dict[str, Any]:
     return {"why": "illegal", "line": line, "reason": error.pattern, "fields": error.fields}
 
 
+def answer_replaced(note_id: int, seat: Seat, *, now: datetime) -> None:
+    """Do nothing that a mail to a replaced address says, and tell the seat's player so."""
+    with writing():
+        seat = db.session.get_one(Seat, seat.id)
+        if may_answer(seat, *ANSWERS, now=now):
+            post.answer(seat, None, {"parts": [{"what": "replaced"}], "unread": []}, now=now)
+        reason = "the address was replaced by a new one"
+        play.close_note(note_id, "replaced", reason=reason, now=now)
+
+
 def answer_invitation(note_id: int, seat: Seat, facts: note.Facts, *, now: datetime) -> None:
     """Sit down or decline, as a reply to an invitation says; else invite again."""
     invited = lobby.every_address(seat.invited) if seat.invited else []

@@ -71,6 +71,15 @@ _DONE: Final = {
     "back": N_("You are back: no absence runs, and the house plays for you nowhere."),
     "resigned": N_("You have resigned."),
     "start": N_("Mails go to you again."),
+    "renewed": N_(
+        "Your links of this game, and those to your settings and your calendar, were made anew,"
+        " as your page was asked for it. Those of earlier letters open nothing any more, and a"
+        " reply to an earlier letter of this game does nothing."
+    ),
+    "replaced": N_(
+        "A mail came to an address of this game that was replaced since, so nothing of it was"
+        " done. Reply to this letter, or to a newer one."
+    ),
 }
 
 

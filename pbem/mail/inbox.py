@@ -17,18 +17,26 @@ from flask import current_app
 from sqlalchemy import or_, select, update
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
-from pbem import away, play, suppression
+from pbem import away, limits, play, suppression
 from pbem.ext import db, settings, tokens, writing
 from pbem.failpoints import reached
-from pbem.links import token_in
+from pbem.links import seat_named, token_in
 from pbem.mail import note, trust
-from pbem.mail.answering import answer_invitation, answer_seat, answer_turn, finish
+from pbem.mail.answering import (
+    answer_invitation,
+    answer_replaced,
+    answer_seat,
+    answer_turn,
+    finish,
+)
 from pbem.mail.parser import Parser, Reading
 from pbem.models import Letter, Note, Player, Seat, Turn, Why
 from pbem.tokens import Named
 
 LEASE: Final = timedelta(minutes=2)
 BATCH: Final = 20  # notes claimed at once
+
+_Named = tuple[Named, int, int]  # what a token names, and how often it had been renewed
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +69,22 @@ def take(raw: bytes, envelope: Envelope, *, now: datetime) -> bool:
         return False
     reached("mail: kept")
     return True
+
+
+def admit(envelope: Envelope, *, now: datetime) -> None:
+    """Let one more mail come in, unless a flood does; raises TooOften, and it may come later.
+
+    Counted are the mails to what a token names, however it is spelt, and those of one
+    sender. A mailbox is not asked: its mail lies there already.
+    """
+    token = token_in(envelope.recipient)
+    named = None if token is None else tokens().read_address(token)
+    most = settings().mails_in_an_hour
+    to = envelope.recipient.lower() if named is None else f"{named[0]} {named[1]}"
+    with writing():
+        limits.one_more(limits.mails_to(most), to, now=now)
+        if envelope.return_path not in ("", "<>"):
+            limits.one_more(limits.mails_from(most), envelope.return_path.lower(), now=now)
 
 
 def read_all(*, now: datetime) -> int:
@@ -129,8 +153,11 @@ def _read(note_id: int, *, now: datetime) -> None:
         finish(note_id, "unknown", "no address of it holds a token of ours", now=now)
         return
     reached("mail: named")
-    kind, number = named
-    if kind is Named.SEAT:
+    kind, number, renewed = named
+    seat = seat_named(kind, number)
+    if seat is not None and seat.renewed != renewed:
+        answer_replaced(note_id, seat, now=now)
+    elif kind is Named.SEAT:
         seat = db.session.get_one(Seat, number)
         answer = answer_invitation if seat.is_vacant else answer_seat
         answer(note_id, seat, facts, now=now)
@@ -177,17 +204,17 @@ def match_of(row: Note) -> int | None:
         parser: Parser = current_app.extensions["pbem.parser"]
         addresses += parser.read(row.raw).facts.recipients
     match _named(addresses, letters_too=True):
-        case (Named.TURN, number):
+        case (Named.TURN, number, _):
             return db.session.get_one(Turn, number).match_id
-        case (Named.SEAT, number):
+        case (Named.SEAT, number, _):
             return db.session.get_one(Seat, number).match_id
-        case (Named.LETTER, number):
+        case (Named.LETTER, number, _):
             letter = db.session.get(Letter, number)
             return None if letter is None else letter.match_id
     return None
 
 
-def _returned(named: tuple[Named, int] | None, message_ids: Sequence[str]) -> Letter | None:
+def _returned(named: _Named | None, message_ids: Sequence[str]) -> Letter | None:
     """Return the letter that came back: only our own token, or the id with its tail, proves it."""
     if named is not None and named[0] is Named.LETTER:
         return db.session.get(Letter, named[1])
@@ -199,34 +226,34 @@ def _returned(named: tuple[Named, int] | None, message_ids: Sequence[str]) -> Le
     return None
 
 
-def _player_of(named: tuple[Named, int] | None) -> Player | None:
+def _player_of(named: _Named | None) -> Player | None:
     """Return the player whom one of our tokens is about."""
     match named:
-        case (Named.TURN, number):
+        case (Named.TURN, number, _):
             return db.session.get_one(Turn, number).asked.player
-        case (Named.SEAT, number):
+        case (Named.SEAT, number, _):
             return db.session.get_one(Seat, number).player
-        case (Named.LETTER, number):
+        case (Named.LETTER, number, _):
             letter = db.session.get(Letter, number)
             return None if letter is None else letter.player
     return None
 
 
-def _named(addresses: Sequence[str], *, letters_too: bool = False) -> tuple[Named, int] | None:
+def _named(addresses: Sequence[str], *, letters_too: bool = False) -> _Named | None:
     """Return the turn or seat that the first of our tokens names, or with letters_too a letter.
 
     People also answer to the envelope address; its letter knows what it was about.
     """
     for address in addresses:
         token = token_in(address)
-        named = None if token is None else tokens().read_address(token)
+        named = None if token is None else tokens().read_renewable_address(token)
         if named is None:
             continue
         if named[0] is not Named.LETTER or letters_too:
             return named
         letter = db.session.get(Letter, named[1])
         if letter is not None and letter.turn_id is not None:
-            return Named.TURN, letter.turn_id
+            return Named.TURN, letter.turn_id, named[2]
         if letter is not None and letter.kind == "invitation" and letter.seat_id is not None:
-            return Named.SEAT, letter.seat_id
+            return Named.SEAT, letter.seat_id, named[2]
     return None

@@ -112,7 +112,7 @@ def is_true(letter: Letter) -> bool:
 def _is_asked_for(letter: Letter) -> bool:
     """Return whether a letter goes to an address that wants no mails: its owner asked for it."""
     if letter.kind == "answer":
-        return any(part["what"] == "stop" for part in letter.about["parts"])
+        return any(part["what"] in ("stop", "renewed") for part in letter.about["parts"])
     return letter.kind == "sign_in"
 
 

@@ -11,6 +11,7 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from pbem.cleaning import OFFICES
+from pbem.errors import TooOften
 from pbem.ext import db, settings
 from pbem.links import is_ours
 from pbem.mail import inbox
@@ -54,9 +55,18 @@ class Handler:
         raw = content if isinstance(content, bytes) else content.encode()
         with self._app.app_context():
             try:
-                for recipient in envelope.rcpt_tos:
-                    about = inbox.Envelope(recipient, envelope.mail_from or "<>")
-                    inbox.take(raw, about, now=datetime.now(UTC))
+                now = datetime.now(UTC)
+                abouts = [
+                    inbox.Envelope(recipient, envelope.mail_from or "<>")
+                    for recipient in envelope.rcpt_tos
+                ]
+                # All or none: the other side sends the whole mail again.
+                for about in abouts:
+                    inbox.admit(about, now=now)
+                for about in abouts:
+                    inbox.take(raw, about, now=now)
+            except TooOften:
+                return "451 4.7.1 too much mail at once; try again later"
             except Exception:  # noqa: BLE001 - whatever it is, the mail is not ours yet
                 # Whatever it is, the other side keeps the mail and tries again.
                 _log.exception("mail could not be stored")

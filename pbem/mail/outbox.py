@@ -219,7 +219,7 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
                 if waiting and settings().mails_a_second:
                     time.sleep(1 / settings().mails_a_second)
     except (smtplib.SMTPException, OSError) as error:
-        _log.warning("the relay cannot be used now: %s", error)
+        _log.warning("the relay cannot be used now: %s", _told(error))
         for letter_id in waiting:
             # One that was cut off behind the dot has its own state already.
             if _is_held(letter_id, until=now + LEASE):
@@ -245,11 +245,12 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         _log.exception("letter %s cannot be written", letter_id)
         _fail(letter_id, f"cannot be written: {error}", now=now)
         return False
+    envelope_from = Links().bounce(letter_id)
     # Nothing may stay open while we wait for the relay.
     db.session.rollback()
     reached("letter: written")
     try:
-        connection.send(parcel, envelope_from=Links().bounce(letter_id))
+        connection.send(parcel, envelope_from=envelope_from)
     except CutOff as error:
         _unknown(letter_id, str(error), now=now)
         raise smtplib.SMTPServerDisconnected(str(error)) from error

@@ -263,6 +263,10 @@ NOTICES: Final = {
     "taken_over": N_("%(name)s has sat down at a seat of this game and plays on there."),
     "hidden": N_("A line of what %(name)s said was hidden, as %(by)s asked."),
     "mailed": N_("The turn of %(name)s was mailed once more, as %(by)s asked."),
+    "restored": N_(
+        "The server had to be set back to how things stood at %(until)s. What was done later is"
+        " gone: look whether it is your turn again."
+    ),
     "ended": N_("The game was ended as it stands, as %(by)s asked."),
     "cancelled": N_("This table did not fill within three weeks, so it is closed."),
     "closed": N_("Who opened this table has deleted their account, so it is closed."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pbem.models.attempt import Attempt
 from pbem.models.mail import Beat, Letter, LetterState, Mailbox, Note, Reminder, Suppression, Why
 from pbem.models.match import (
     Match,
@@ -32,6 +33,7 @@ __all__ = [
     "FORMER_WORDS",
     "Absence",
     "Address",
+    "Attempt",
     "Beat",
     "Entries",
     "Heard",

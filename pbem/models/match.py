@@ -111,7 +111,7 @@ class Seat(Model):
     ``bank_left`` are seconds. ``misses`` counts the turns in a row whose time ran out; with
     two the seat ``is_kept`` by the house until its player comes back. One that ``is_free``
     may be taken over, and ``taken_over`` is set once it was. ``held_at`` is when its clock
-    was stopped for a letter that came back.
+    was stopped for a letter that came back. ``renewed`` counts how often its links were made anew.
     """
 
     __table_args__ = (
@@ -137,6 +137,7 @@ class Seat(Model):
     is_free: Mapped[bool] = mapped_column(default=False)
     taken_over: Mapped[bool] = mapped_column(default=False)
     held_at: Mapped[datetime | None] = mapped_column(Instant)
+    renewed: Mapped[int] = mapped_column(default=0)
 
     match: Mapped[Match] = relationship(back_populates="seats")
     player: Mapped[Player | None] = relationship()

@@ -42,7 +42,10 @@ class Wanted(StrEnum):
 
 
 class Player(Model):
-    """A person who plays. ``sign_ins`` makes a sign-in link good for one use.
+    """A person who plays.
+
+    ``sign_ins`` makes a sign-in link good for one use, and ``sign_outs`` ends all sessions from
+    before the last one. ``renewed`` counts how often the links to their own pages were made anew.
 
     ``address`` is the preferred one of their ``addresses``: letters go there. Of an account
     that was deleted only the row is left, for its games, and says since when.
@@ -65,6 +68,8 @@ class Player(Model):
     language: Mapped[str] = mapped_column(String(5))
     zone: Mapped[str] = mapped_column(String(64))
     sign_ins: Mapped[int] = mapped_column(default=0)
+    sign_outs: Mapped[int] = mapped_column(default=0)
+    renewed: Mapped[int] = mapped_column(default=0)
     plays_forced: Mapped[bool] = mapped_column(default=True)
     quiet_from: Mapped[int | None]
     quiet_until: Mapped[int | None]

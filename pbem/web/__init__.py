@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.web import (
+    about,
     account,
     errors,
     fair,
@@ -22,6 +23,7 @@ from pbem.web import (
     security,
     sitting,
     stop,
+    watch,
     you,
 )
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 def add_pages(app: Flask) -> None:
     """Add all pages, their error pages and their headers."""
     for module in (
+        about,
         account,
         fair,
         home,
@@ -47,8 +50,10 @@ def add_pages(app: Flask) -> None:
         seat,
         sitting,
         stop,
+        watch,
         you,
     ):
         app.register_blueprint(module.pages)
     errors.add_to(app)
     security.add_to(app)
+    watch.add_to(app)

@@ -23,12 +23,12 @@ from sqlalchemy import func, select
 from werkzeug.wrappers import Response as Answer
 
 from pbem import account as accounts
-from pbem import export, leaving, suppression
+from pbem import export, leaving, renewal, suppression
 from pbem.errors import AddressTaken, PbemError
 from pbem.ext import db, tokens
 from pbem.lobby import find_player
 from pbem.models import Letter, Match, Player, Seat, Status
-from pbem.web.errors import in_words
+from pbem.web.errors import in_words, refused
 from pbem.web.home import LINK_SECONDS
 from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
 
@@ -61,8 +61,15 @@ def change() -> Answer:
                 accounts.prefer(player.id, address, now=now)
             case "remove":
                 accounts.remove(player.id, address)
+            case "new_links":
+                renewal.renew_all(player.id, now=now)
+                done = "new_links"
+            case "sign_out":
+                accounts.sign_out_everywhere(player.id)
+                session.clear()
+                return _to_front()
     except PbemError as error:
-        return _page(player, in_words(error), 409)
+        return refused(_page(player, in_words(error), 409), error, status=409)
     return redirect(url_for("account.account", done=done), code=303)
 
 

@@ -15,4 +15,5 @@ def drawn(layout: Layout, *, say: Callable[[Phrase], str], title: str, prefix: s
 
     A page with several drawings gives each its own prefix.
     """
+    # What people wrote is escaped in it.
     return Markup(svg(layout, say=say, title=title, prefix=prefix))  # noqa: S704

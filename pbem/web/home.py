@@ -27,7 +27,7 @@ from engine import GAMES
 from engine.bots import BOTS
 from engine.errors import BadOption
 from engine.game import N_, Game, Option
-from pbem import account, clocks, deadlines, lobby, words
+from pbem import account, clocks, deadlines, limits, lobby, words
 from pbem.config import LANGUAGES
 from pbem.errors import BadSeats, OldLink, PbemError
 from pbem.examples import NAMES, example, examples
@@ -35,9 +35,17 @@ from pbem.ext import db, settings, tokens
 from pbem.lengths import Length, lengths
 from pbem.lobby import Chair
 from pbem.models import Letter, Match, Player, Policy, Seat
+from pbem.web import security
 from pbem.web.drawing import drawn
-from pbem.web.errors import in_words
-from pbem.web.security import ask_who, check_form, keep_private, remember_device, signed_in
+from pbem.web.errors import in_words, refused
+from pbem.web.security import (
+    ask_who,
+    check_form,
+    keep_private,
+    remember_device,
+    signed_in,
+    source,
+)
 
 LINK_SECONDS = 30 * 60  # so long is a link that signs in good, from when it was sent
 
@@ -55,11 +63,13 @@ def front() -> str:
 def ask_to_sign_in() -> Response:
     """Mail the address a link; the answer never tells whether it is known."""
     check_form()
-    address = request.form.get("address", "")
+    address, now = request.form.get("address", ""), datetime.now(UTC)
     try:
-        account.ask_to_sign_in(address, language=_language(), now=datetime.now(UTC))
+        _count_sign_in(now)
+        account.ask_to_sign_in(address, language=_language(), now=now)
     except PbemError as error:
-        return make_response(_front_page(problem=in_words(error), address=address), 400)
+        page = _front_page(problem=in_words(error), address=address)
+        return refused(page, error, status=400)
     return make_response(render_template("web/look_in_mail.html", address=address))
 
 
@@ -76,17 +86,17 @@ def sign_in(token: str) -> Page:
 @pages.post("/sign-in/<token>")
 def really_sign_in(token: str) -> Page | Response:
     """Sign in; the link is used up then."""
+    now = datetime.now(UTC)
+    _count_sign_in(now)
     try:
         letter_id = _letter_id(token)
         asking = ask_who()
         if asking is not None:
             return keep_private(asking)
-        player = account.sign_in(letter_id, now=datetime.now(UTC))
+        player = account.sign_in(letter_id, now=now)
     except OldLink as error:
         return _another_link(error)
-    session.clear()
-    session["player"] = player.id
-    session.permanent = True
+    security.sign_in(player, now=now)
     return redirect(url_for("home.front"), code=303)
 
 
@@ -128,7 +138,7 @@ def open_table(game_name: str) -> Response:
             now=datetime.now(UTC),
         )
     except (PbemError, BadOption) as error:
-        return make_response(_new_page(game_name, in_words(error)), 400)
+        return refused(_new_page(game_name, in_words(error)), error, status=400)
     return redirect(url_for("match.table", code=match.code), code=303)
 
 
@@ -230,6 +240,10 @@ def _letter_id(token: str) -> int:
     if not account.may_sign_in(db.session.get_one(Letter, letter_id)):
         raise OldLink
     return letter_id
+
+
+def _count_sign_in(now: datetime) -> None:
+    limits.try_one_more(limits.sign_ins(settings().sign_ins_an_hour), source(), now=now)
 
 
 def _another_link(error: OldLink) -> Page:

@@ -81,7 +81,9 @@ def _taken(mail: str, recipient: str, sender: str, *, refusal: int) -> Response:
     raw = mail.encode("utf-8", "surrogatepass")
     if len(raw) > note.MAIL:
         return _words(refusal, "the mail is larger than 1 MB")
-    inbox.take(raw, inbox.Envelope(recipient, sender), now=datetime.now(UTC))
+    envelope, now = inbox.Envelope(recipient, sender), datetime.now(UTC)
+    inbox.admit(envelope, now=now)
+    inbox.take(raw, envelope, now=now)
     return _words(200, "taken")
 
 

@@ -21,7 +21,7 @@ from werkzeug.wrappers import Response as Answer
 
 from engine import GAMES
 from engine.game import N_
-from pbem import agreements, hearing, talk
+from pbem import agreements, health, hearing, talk
 from pbem.errors import BadChoice, PbemError
 from pbem.ext import db
 from pbem.mail.plain import notice_line, wish
@@ -29,8 +29,7 @@ from pbem.models import Match, Player, Proposal, Status, Talk
 from pbem.waiting import Waiting, waiting
 from pbem.web import forms
 from pbem.web.errors import in_words
-from pbem.web.host_mail import LATE_AFTER, given_up, not_understood
-from pbem.web.host_mail import waiting as waiting_letters
+from pbem.web.host_mail import given_up, not_understood
 from pbem.web.security import check_form, keep_private, the_host
 
 ACTS: Final = (*agreements.OPENERS, "end", "mail_again", "hide")
@@ -135,16 +134,18 @@ def _open_tables() -> list[tuple[str, Match, int]]:
 
 def _page(host: Player, problem: str, status: int, *, code: str = "") -> Response:
     now = datetime.now(UTC)
+    found = health.look(now)
     page = render_template(
         "web/host.html",
         problem=problem,
+        troubles=[in_words(trouble) for trouble in found.troubles],
         refused=code,
         zone=host.zone,
         games=running(now=now, zone=host.zone),
         tables=_open_tables(),
         unreachable=unreachable(),
         given_up=len(given_up(now=now)),
-        late=sum(letter.due_at < now - LATE_AFTER for letter in waiting_letters()),
+        late=found.unsent + found.refused,
         not_understood=len(not_understood(now=now)),
     )
     return make_response(page, status)

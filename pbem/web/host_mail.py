@@ -20,7 +20,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import defer
 from werkzeug.wrappers import Response as Answer
 
-from pbem import suppression
+from pbem import health, suppression
 from pbem.cleaning import clean_address
 from pbem.errors import PbemError
 from pbem.ext import db, writing
@@ -33,7 +33,7 @@ from pbem.web.security import check_form, keep_private, the_host
 
 GIVEN_UP_WITHIN: Final = timedelta(days=7)
 MOST: Final = 50  # rows of a list: a flood need not fill the page
-LATE_AFTER: Final = timedelta(minutes=15)  # a letter that is due for longer than this
+LATE_AFTER: Final = health.OVERDUE  # a letter that is due for longer than this
 WAITING: Final = (
     LetterState.QUEUED,
     LetterState.RETRY,

@@ -12,7 +12,7 @@ from pbem.errors import PbemError
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.models import Seat
-from pbem.web.errors import in_words
+from pbem.web.errors import in_words, refused
 from pbem.web.opened import moved, page, token_pages
 from pbem.web.security import refuse_others
 
@@ -32,14 +32,14 @@ def play_again(token: str) -> Response:
     try:
         place = rematch.play_again(seat.id, phrase=phrase, now=datetime.now(UTC))
     except PbemError as error:
-        return _page(seat, in_words(error), 409)
+        return refused(_page(seat, in_words(error), 409), error, status=409)
     return moved(Links().seat(place))
 
 
 def _seat(token: str) -> Seat:
-    seat_id, player_id = tokens().read_link("rematch", token, ids=2)
+    (seat_id, player_id), renewed = tokens().read_renewable("rematch", token, ids=2)
     seat = db.session.get_one(Seat, seat_id)
-    refuse_others(seat, player_id)
+    refuse_others(seat, player_id, renewed)
     return seat
 
 

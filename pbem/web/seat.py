@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from flask import Response, request
+from flask_babel import gettext
 from sqlalchemy import select
 
 from engine import GAMES
@@ -17,6 +18,7 @@ from pbem import (
     lobby,
     orders,
     play,
+    renewal,
     standing,
     talk,
     telling,
@@ -31,7 +33,7 @@ from pbem.table import load
 from pbem.waiting import terms, waiting
 from pbem.web import forms
 from pbem.web.drawing import drawn
-from pbem.web.errors import in_words
+from pbem.web.errors import in_words, refused
 from pbem.web.opened import moved, page, token_pages
 from pbem.web.security import follow, own_seat, refuse_others
 
@@ -51,9 +53,11 @@ def act(token: str) -> Response:
     Or follow the game on its public pages as the seat saw it.
     """
     seat = _seat(token)
+    now, do = datetime.now(UTC), request.form.get("do", "")
+    if do == "new_links":
+        return _make_new_links(seat, now=now)
     if seat.number is None:
         return _change_phrase(seat)
-    now, do = datetime.now(UTC), request.form.get("do", "")
     if do == "follow":
         follow(seat)
         return moved(Links().match(seat.match))
@@ -70,8 +74,22 @@ def act(token: str) -> Response:
         else:
             agreements.propose(seat.id, do, forms.about(), now=now)
     except (PbemError, RulesError) as error:
-        return _seat_page(seat, problem=_problem(error), status=409)
+        return refused(_seat_page(seat, problem=_problem(error)), error, status=409)
     return moved(Links().seat(seat))
+
+
+def _make_new_links(seat: Seat, *, now: datetime) -> Response:
+    """Replace the seat's links. They are mailed only: who asked may be who must lose them."""
+    renewal.renew_seat(seat.id, now=now)
+    return page(
+        "web/message.html",
+        heading=gettext("New links are on their way"),
+        words=gettext(
+            "They are mailed to you. The earlier links of this game and of your settings open"
+            " nothing any more. If somebody else reads your letters of other games too, sign in and"
+            " make all your links anew on the page of your account."
+        ),
+    )
 
 
 def _problem(error: SpokenError) -> str:
@@ -186,19 +204,19 @@ def _play_move(turn: Turn, n: int) -> Response:
 
 
 def _turn_and_number(token: str) -> tuple[Turn, int]:
-    turn_id, n, player_id = tokens().read_link("move", token, ids=3)
+    (turn_id, n, player_id), renewed = tokens().read_renewable("move", token, ids=3)
     turn = db.session.get_one(Turn, turn_id)
-    refuse_others(turn.asked, player_id)
+    refuse_others(turn.asked, player_id, renewed)
     return turn, n
 
 
 def _held(token: str) -> tuple[Turn, int]:
     """Return what a letter asks about: a turn, and the number of the move."""
-    (letter_id,) = tokens().read_link("confirm", token)
+    (letter_id,), renewed = tokens().read_renewable("confirm", token)
     letter = db.session.get_one(Letter, letter_id)
     turn = letter.turn
     assert turn is not None, "the letter is about a turn"
-    refuse_others(turn.asked, letter.player_id or 0)
+    refuse_others(turn.asked, letter.player_id or 0, renewed)
     if undo.is_void(turn):
         raise TurnOver
     told = telling.tell(load(turn.match, ply=turn.ply), turn.seat)
@@ -347,7 +365,7 @@ def _waiting_page(seat: Seat, extra: dict[str, object], *, status: int = 200) ->
 
 
 def _seat(token: str) -> Seat:
-    seat_id, player_id = tokens().read_link("seat", token, ids=2)
+    (seat_id, player_id), renewed = tokens().read_renewable("seat", token, ids=2)
     seat = db.session.get_one(Seat, seat_id)
-    refuse_others(seat, player_id)
+    refuse_others(seat, player_id, renewed)
     return seat

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from datetime import timedelta
+import time
+from datetime import datetime, timedelta
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from flask import (
     Response,
     abort,
     current_app,
+    g,
     make_response,
     render_template,
     request,
     session,
 )
 
-from pbem.errors import AccountGone, BadLink, ForeignSeat
+from pbem.errors import AccountGone, BadLink, ForeignSeat, ReplacedLink
 from pbem.ext import db, settings, tokens
 from pbem.models import Match, Player, Seat
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from flask import Flask
 
 _DEVICE: Final = "device"
+_LASTS: Final = timedelta(days=180)  # a session, however often it is used
+IDLE: Final = timedelta(days=30)  # after which an unused session ends
 _REMEMBERED: Final = timedelta(days=400)  # no browser keeps a cookie for longer
 _MOST_FOLLOWED: Final = 20  # seats in a session, which is a cookie
 _POLICY = (
@@ -43,9 +48,37 @@ def add_to(app: Flask) -> None:
 
 
 def signed_in() -> Player | None:
-    """Return the player of this session, if there is one."""
+    """Return the player of this session, if there is one and the session has not ended."""
+    if g.get("database_is_away"):
+        return None  # the page that says so is in the browser's language
     player = db.session.get(Player, session["player"]) if "player" in session else None
-    return None if player is None or player.deleted_at is not None else player
+    is_over = player is None or player.deleted_at is not None or _has_ended(player)
+    return None if is_over else player
+
+
+def sign_in(player: Player, *, now: datetime) -> None:
+    """Begin a session of a player; it knows nothing of the one before."""
+    session.clear()
+    session["player"], session["sign_outs"] = player.id, player.sign_outs
+    session["since"] = int(now.timestamp())
+    session.permanent = True
+
+
+def _has_ended(player: Player) -> bool:
+    # One of an earlier release says neither: it ends by "sign out everywhere" and by idling.
+    if session.get("sign_outs", 0) != player.sign_outs:
+        return True
+    return "since" in session and time.time() - session["since"] > _LASTS.total_seconds()
+
+
+def source() -> str:
+    """Return the network that asks, by which tries are counted: one has many addresses in it."""
+    try:
+        address = ip_address(request.remote_addr or "")
+    except ValueError:
+        return "unknown"
+    address = getattr(address, "ipv4_mapped", None) or address
+    return str(ip_network((address, 24 if address.version == 4 else 64), strict=False))
 
 
 def is_host() -> bool:
@@ -122,19 +155,21 @@ def _is_remembered() -> bool:
     return True
 
 
-def refuse_others(seat: Seat, player_id: int) -> None:
-    """Refuse a link to a seat that was another player's, or that another player opens."""
+def refuse_others(seat: Seat, player_id: int, renewed: int) -> None:
+    """Refuse a link to a seat that was another player's, is replaced, or that another opens."""
     if seat.player is not None and seat.player.deleted_at is not None:
         raise AccountGone
     player = signed_in()
     is_foreign = player is not None and seat.player_id not in (None, player.id)
     if is_foreign or player_id != (seat.player_id or 0):
         raise ForeignSeat
+    if renewed != seat.renewed:
+        raise ReplacedLink
 
 
 def follow(seat: Seat) -> None:
     """Let this session see a seat's games as it saw them; no address that is shared does."""
-    own = [seat.id, seat.player_id]
+    own = _own(seat)
     others = [one for one in session.get("seats", []) if one != own]
     session["seats"] = [*others, own][-_MOST_FOLLOWED:]
 
@@ -146,15 +181,21 @@ def own_seat(match: Match) -> Seat | None:
     as long as the seat is still that player's, and nobody else is signed in.
     """
     player = signed_in()
-    followed = session.get("seats", [])
+    # What a session that has ended was shown, it is shown no more.
+    followed = [] if "player" in session else session.get("seats", [])
     for seat in match.seats:
         if seat.player_id is None or seat.number is None:
             continue
-        if player is None and [seat.id, seat.player_id] in followed:
+        if _own(seat) in followed:
             return seat
         if player is not None and seat.player_id == player.id:
             return seat
     return None
+
+
+def _own(seat: Seat) -> list[int | None]:
+    """Return what a session keeps of a seat: it holds for its player and its links of now."""
+    return [seat.id, seat.player_id, seat.renewed]
 
 
 def keep_private(response: Response) -> Response:

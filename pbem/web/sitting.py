@@ -8,15 +8,15 @@ from flask import Response, request
 from flask_babel import get_locale
 
 from engine import GAMES
-from pbem import cleaning, lobby
+from pbem import cleaning, limits, lobby
 from pbem.config import LANGUAGES
 from pbem.errors import PbemError
-from pbem.ext import db, tokens
+from pbem.ext import db, settings, tokens
 from pbem.links import Links, whose
 from pbem.models import Match, Seat, Status
-from pbem.web.errors import in_words
+from pbem.web.errors import in_words, refused
 from pbem.web.opened import moved, page, token_pages
-from pbem.web.security import refuse_others, signed_in
+from pbem.web.security import check_form, refuse_others, signed_in, source
 
 pages = token_pages("sitting")
 
@@ -67,11 +67,15 @@ def take_place(token: str) -> Response:
     match, now, player = _shared_match(token), datetime.now(UTC), signed_in()
     try:
         if player is not None:
+            # This link is shared, so that it proves nothing of who sends the form.
+            check_form()
             lobby.join(match.id, player, phrase=request.form.get("phrase", ""), now=now)
             return moved(Links().match(match))
+        limits.try_one_more(limits.sign_ins(settings().sign_ins_an_hour), source(), now=now)
         lobby.reserve(match.id, request.form.get("address", ""), now=now)
     except PbemError as error:
-        return _join_page(match, token, {"problem": in_words(error)}, status=409)
+        page_of_form = _join_page(match, token, {"problem": in_words(error)})
+        return refused(page_of_form, error, status=409)
     return page("web/look_in_mail.html", address=request.form.get("address", ""))
 
 
@@ -120,9 +124,9 @@ def _join_page(
 
 def _invited(token: str) -> tuple[Seat, bool]:
     """Return the seat of an invitation, and whether it is still that of whom it was mailed to."""
-    seat_id, address = tokens().read_link("invitation", token, ids=2)
+    (seat_id, address), renewed = tokens().read_renewable("invitation", token, ids=2)
     seat = db.session.get_one(Seat, seat_id)
-    refuse_others(seat, seat.player_id or 0)
+    refuse_others(seat, seat.player_id or 0, renewed)
     return seat, whose(seat.invited) == address
 
 

@@ -13,7 +13,7 @@ from engine import GAMES
 from engine.game import N_
 from pbem import agreements, away, cleaning, clocks, deadlines, post, suppression, words
 from pbem.config import LANGUAGES
-from pbem.errors import AccountGone, PbemError
+from pbem.errors import AccountGone, PbemError, ReplacedLink
 from pbem.ext import db, tokens
 from pbem.links import Links
 from pbem.mail import entries, plain
@@ -102,9 +102,9 @@ def agree(token: str) -> Response:
 
 
 def _proposed(token: str) -> tuple[Proposal, Seat]:
-    proposal_id, seat_id, player_id = tokens().read_link("yes", token, ids=3)
+    (proposal_id, seat_id, player_id), renewed = tokens().read_renewable("yes", token, ids=3)
     seat = db.session.get_one(Seat, seat_id)
-    refuse_others(seat, player_id)
+    refuse_others(seat, player_id, renewed)
     return db.session.get_one(Proposal, proposal_id), seat
 
 
@@ -126,10 +126,12 @@ def _proposal_page(proposed: Proposal, seat: Seat, token: str) -> Response:
 
 
 def _player(purpose: str, token: str) -> Player:
-    (player_id,) = tokens().read_link(purpose, token)
+    (player_id,), renewed = tokens().read_renewable(purpose, token)
     player = db.session.get_one(Player, player_id)
     if player.deleted_at is not None:
         raise AccountGone
+    if renewed != player.renewed:
+        raise ReplacedLink
     return player
 
 

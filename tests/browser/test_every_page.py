@@ -42,6 +42,8 @@ NO_PAGES = {
     "you.feed",
     "letters.html",
     "letters.picture",
+    "watch.healthz",
+    "watch.figures",
 }
 SAMPLE = "your_turn-biscuit"
 
@@ -143,7 +145,8 @@ def pages(now: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
         ann.has_page = True
     letter = db.session.scalars(select(Letter).where(Letter.player_id == ann.id)).first()
     anybody = (
-        *("/", "/no/such/page", "/m/broken", "/rules/biscuit", "/rules/bisque", "/rules/snakebit"),
+        *("/", "/about", "/no/such/page", "/m/broken"),
+        *("/rules/biscuit", "/rules/bisque", "/rules/snakebit"),
         *("/try/biscuit/abc", "/try/bisque/abc/1.1", "/try/snakebit/abc/1"),
         *(f"/g/{one.code}" for one in (match, *others, over, waiting)),
         *(f"/g/{over.code}/{ply}" for ply in (0, 3)),

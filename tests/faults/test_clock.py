@@ -137,6 +137,46 @@ def test_a_mail_that_came_too_late_does_not_hold_the_clock(turn, now) -> None:
     assert [move.by for move in db.session.query(Move)] == ["timeout"]
 
 
+def test_a_clock_that_jumps_ahead_by_an_hour_times_nobody_out(turn, now) -> None:
+    # Half an hour of grace was left, and the clock says that it ended half an hour ago.
+    due = turn.deadline
+    on_time(worker.time_out, due + 30 * MINUTE)
+    worker.time_out(due + 90 * MINUTE)
+    worker.remind(due + 90 * MINUTE)
+    assert db.session.query(Move).count() == 0
+    assert open_turn(db.session.query(Match).one()).deadline == due + HOUR
+    # The time that was left is left still, and not more than that.
+    on_time(worker.time_out, due + 120 * MINUTE)
+    assert db.session.query(Move).count() == 0
+    on_time(worker.time_out, due + 121 * MINUTE)
+    assert [move.by for move in db.session.query(Move)] == ["timeout"]
+
+
+def test_a_clock_that_jumps_back_by_an_hour_does_nothing_twice(turn, mailbox, now) -> None:
+    due, name = turn.deadline, asked(turn)
+    run_worker(now)
+    run_worker(due - 24 * HOUR)
+    for at in (due - 25 * HOUR, due - 25 * HOUR + MINUTE, due - 24 * HOUR + MINUTE):
+        worker.run_once(at)
+    assert len(letters_to(name, "reminder")) == 1
+    sent = [str(mail["Message-ID"]) for mail in mailbox.to(ADDRESSES[name])]
+    assert len(sent) == len(set(sent))
+    assert open_turn(db.session.query(Match).one()).deadline == due
+    assert list(audit.wrongs(now=due - 24 * HOUR)) == []
+
+
+def test_a_clock_that_is_set_right_again_loses_no_move_and_no_letter(turn, mailbox, now) -> None:
+    turn_id, name = turn.id, asked(turn)
+    run_worker(now)
+    raw = reply_to(mailbox.to(ADDRESSES[name])[-1], "1", sender=ADDRESSES[name])
+    to = str(mailbox.to(ADDRESSES[name])[-1]["Reply-To"])
+    # The mail comes while the clock is an hour ahead, and is read when it is right again.
+    inbox.take(raw, inbox.Envelope(to, ADDRESSES[name]), now=now + HOUR)
+    worker.run_once(now + MINUTE)
+    assert [move.by for move in db.session.query(Move).filter_by(turn_id=turn_id)] == ["reply"]
+    assert list(audit.wrongs(now=now + HOUR)) == []
+
+
 def test_a_real_worker_reminds_once_and_then_lets_the_house_play(
     tmp_path: Path, mailbox: Mailbox
 ) -> None:

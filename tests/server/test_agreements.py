@@ -88,10 +88,13 @@ def test_nobody_grants_themselves_more_time(app, match, now) -> None:
 
 
 def test_a_pause_stops_all_clocks_and_moves_deadlines_by_its_length(match, now) -> None:
+    run_worker(now)
+    match = db.session.get_one(Match, match.id)
     due = open_turn(match).deadline
     ann, bob = seat_of(match, "ann"), seat_of(match, "bob")
     proposed = agreements.propose(ann.id, "pause", {}, now=now + HOUR)
     agreements.say_yes(proposed.id, bob.id, now=now + HOUR)
+    run_worker(now + HOUR)
     match = db.session.get_one(Match, match.id)
     assert match.paused_at == now + HOUR
     for days in range(20):

@@ -59,6 +59,10 @@ def test_two_instances_never_share_a_secret(tmp_path: Path) -> None:
         ("PBEM_MAILGUN_SIGNING_KEY", "a key", "mailgun_signing_key: a key has no blanks"),
         ("PBEM_POSTMARK_SECRET", "guess", "postmark_secret: anybody could guess it"),
         ("PBEM_AUTHSERV_ID", "mx; x", "authserv_id: 'mx; x' is not such a name; write it as mx."),
+        ("PBEM_TRUSTED_PROXIES", "nginx", "trusted_proxies: 'nginx' is no address of a proxy"),
+        ("PBEM_METRICS_TOKEN", "guess", "metrics_token: anybody could guess it"),
+        ("PBEM_WORKER_METRICS_PORT", "-1", "worker_metrics_port: -1 is not a port"),
+        ("PBEM_LOG_FORMAT", "xml", "write one of words, json"),
         ("PBEM_HOST_ADDRESSES", "ann", "host_addresses: 'ann' is not an address"),
     ],
 )

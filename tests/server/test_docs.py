@@ -86,3 +86,17 @@ def test_every_kind_of_letter_is_in_the_docs_with_whether_it_can_be_chosen() -> 
         contents.PLAIN.keys() | contents.AT_TABLE.keys()
     )
     assert {kind for kind, wish in rows if wish == "yes"} == {*post.OPTIONAL, "digest"}
+
+
+def test_every_test_that_the_security_notes_name_is_there() -> None:
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (ROOT / "docs/security.md").read_text())
+    assert len(named) > 40
+    for file, name in named:
+        (found,) = (ROOT / "tests").rglob(file)
+        assert f"def {name}(" in found.read_text(), f"{file}::{name}"
+
+
+def test_each_line_of_the_threat_model_names_a_test() -> None:
+    lines = (ROOT / "docs/security.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| could")]
+    assert [row for row in rows if "::test_" not in row.rsplit("|", 2)[1]] == []

@@ -178,6 +178,7 @@ def test_the_command_tells_each_finding_and_fails_where_something_is_to_do(
 def test_where_nothing_is_to_do_the_command_says_so_by_its_exit_code(
     app, listener, database_url, tmp_path: Path, monkeypatch, capsys
 ) -> None:
+    run_worker(datetime.now(UTC))  # a worker is at work
     monkeypatch.setenv("PBEM_INSTANCE", str(tmp_path))
     given = {
         "database_url": database_url,

@@ -54,7 +54,8 @@ def test_a_listed_table_is_found_by_all_and_taken_through_the_page(app, client, 
     link = re.search(r'href="https://play.example(/j/[^"]+)"', client.get(f"/g/{opened.code}").text)
     assert "/j/" not in client.get(f"/g/{hidden.code}").text
     player("bob", now=now)
-    assert signed_in(app, "bob").post(link[1], data={"phrase": ""}).status_code == 303
+    form = {"form_token": TOKEN, "phrase": ""}
+    assert signed_in(app, "bob").post(link[1], data=form).status_code == 303
     assert db.session.get_one(Match, opened.id).status == "running"
     assert opened.code not in client.get("/").text
 

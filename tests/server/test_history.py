@@ -190,12 +190,12 @@ def test_a_session_follows_the_newest_seats_only(app, match) -> None:
     ann = seat_of(match, "ann")
     with app.test_request_context():
         for number in range(100, 130):
-            follow(Seat(id=number, player_id=1))
+            follow(Seat(id=number, player_id=1, renewed=0))
         follow(ann)
         follow(ann)
         assert len(session["seats"]) == 20
-        assert session["seats"][-1] == [ann.id, ann.player_id]
-        assert session["seats"].count([ann.id, ann.player_id]) == 1
+        assert session["seats"][-1] == [ann.id, ann.player_id, 0]
+        assert session["seats"].count([ann.id, ann.player_id, 0]) == 1
         assert own_seat(match) == ann
 
 

@@ -151,5 +151,5 @@ def test_who_posts_a_mail_that_cannot_be_stored_now_is_to_try_again(
         raise OperationalError("INSERT", {}, Exception("the disk is full"))
 
     monkeypatch.setattr(inbox, "take", fails)
-    assert post("/hooks/mailgun", data=signed(turn, turn.reply()))[0] == 500
-    assert post(POSTMARK, json=as_json(turn, turn.reply()))[0] == 500
+    assert post("/hooks/mailgun", data=signed(turn, turn.reply()))[0] == 503
+    assert post(POSTMARK, json=as_json(turn, turn.reply()))[0] == 503

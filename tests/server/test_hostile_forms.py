@@ -175,7 +175,7 @@ def test_joining(app: Flask, anns, hostile, now) -> None:
     code, invited = match.code, path(Links().invitation(match.seats[3]))
     shared, stranger = path(Links().join(match)), app.test_client()
     post_each(stranger, shared, {}, ["address"], hostile)
-    post_each(anns, shared, {}, ["phrase"], hostile)
+    post_each(anns, shared, {"form_token": form_token(anns, shared)}, ["phrase"], hostile)
     right = {"answer": "sit", "name": "Cleo", "language": "en", "zone": "UTC", "phrase": ""}
     post_each(stranger, invited, right, ["zone", "phrase", "name", "language"], hostile)
     own = path(Links().seat(db.session.get_one(Match, match.id).seats[0]))

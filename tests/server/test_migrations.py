@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import schemas
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from cast import running_match
+from cast import open_turn, running_match
+from conftest import KEYS
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import text
 
+from pbem import audit, create_app, play
+from pbem.config import Settings
 from pbem.ext import db
+from pbem.models import Match
 
 
 def differences() -> list[object]:
@@ -52,3 +62,34 @@ def test_a_database_of_the_first_version_comes_up_with_its_rows(app, now) -> Non
         "attached",
     )
     assert player.every_address == ["ann@players.example"]
+
+
+def test_there_is_a_database_of_each_earlier_version() -> None:
+    # PYTHONPATH=.:tests python tests/schemas.py writes those that are missing.
+    assert sorted(file.stem for file in schemas.FOLDER.glob("*.sql")) == schemas.versions()
+
+
+@pytest.mark.parametrize("version", schemas.versions())
+def test_a_database_of_each_version_comes_up_whole_and_its_games_go_on(
+    version, tmp_path: Path, now
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "pbem.sqlite3")) as stored:
+        stored.executescript((schemas.FOLDER / f"{version}.sql").read_text())
+        counts = {
+            name: stored.execute(f'SELECT count(*) FROM "{name}"').fetchone()
+            for name in ("player", "match", "seat", "turn", "letter", "move", "note")
+        }
+    with create_app(Settings(instance=tmp_path, secret_keys=KEYS)).app_context():
+        upgrade()
+        assert differences() == []
+        assert [*audit.wrongs_of_tables(), *audit.wrongs(now=now)] == []
+        for name, before in counts.items():
+            here = text(f'SELECT count(*) FROM "{name}"')
+            assert db.session.execute(here).one() == before
+        match = db.session.query(Match).filter_by(status="running").one()
+        turn, ply = open_turn(match), match.ply
+        play.make_move(turn.id, play.choose_for(turn.id, "greedy"), by="link", now=now)
+        assert db.session.query(Match).filter_by(status="running").one().ply > ply
+        assert list(audit.wrongs(now=now)) == []
+        db.session.remove()
+        db.engine.dispose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from cast import letters_to, open_turn, open_turns, running_match
+from cast import letters_to, open_turn, open_turns, run_worker, running_match
 from sqlalchemy import select
 
 from engine.errors import IllegalMove, Unreadable
@@ -164,6 +164,7 @@ def test_a_running_record_keeps_the_objectives_of_the_running_hand(app, now) -> 
 def test_audit_tells_a_turn_that_is_lost(app, now) -> None:
     match = running_match(["ann", "bob"], now=now)
     seat = open_turn(match).seat
+    run_worker(now)
     open_turn(match).closed_at = now
     db.session.commit()
     assert list(audit.wrongs()) == [

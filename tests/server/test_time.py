@@ -409,6 +409,7 @@ def test_with_stop_the_game_ends_as_it_stands(app, mailbox: Mailbox, now) -> Non
 
 def test_audit_tells_a_deadline_on_which_nobody_acts(match, now) -> None:
     turn, *_ = asked(match)
+    run_worker(now)
     (wrong,) = audit.wrongs(now=turn.deadline + 2 * DAY)
     assert f"seat {turn.seat} is late since 2026-12-07 12:00Z" in wrong
     with writing():
