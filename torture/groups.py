@@ -6,7 +6,7 @@ import time
 from typing import Final
 
 from pbem import failpoints
-from torture import at_once, killing, queue, storage, tables, workers, world
+from torture import at_once, killing, queue, restore, storage, tables, workers, world
 from torture.report import Group, Run
 
 # The longest come last: they go on side by side.
@@ -21,6 +21,7 @@ GROUPS: Final = {
     "kill-postgres": Group(storage.kill_postgres, 20, 1),
     "disk-full": Group(storage.full_disk, 30, 2),
     "read-only-disk": Group(storage.read_only_disk, 5, 1),
+    "restore": Group(restore.restore, 20, 1),
     "queue": Group(queue.long_queue, 100_000, 3000),
     "clock": Group(tables.clock, 1, 0),
     "smtp-faults": Group(tables.smtp_faults, 1, 0),
