@@ -23,7 +23,8 @@ demo: $(BIN)/pbem ## play Biscuit from a mailbox on this machine
 test: $(VENV)/tests ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-torture: $(VENV)/tests ## the long runs: 200 games over 60 days, 2,000 letters after an outage, 10,000 sign-ins; half an hour
+torture: $(VENV)/tests ## the long runs: processes killed, disks full, moves at once; 200 games over 60 days, 2,000 letters after an outage, 10,000 sign-ins; an hour
+	PYTHONPATH=. $(BIN)/python -m torture all
 	PYTHONPATH=. $(BIN)/python torture/sixty_days.py
 	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
 	REALLY_EMPTY=1 $(BIN)/pytest -q tests/server/test_packages.py
@@ -39,7 +40,7 @@ bench: $(VENV)/bench ## measure the engine, letters, pictures, pages and how mai
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict engine pbem
+	$(BIN)/mypy --strict engine pbem torture
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/pytest -n auto --dist worksteal
 

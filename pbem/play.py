@@ -21,6 +21,7 @@ from engine.record import best
 from pbem import clocks, deadlines, post, standing
 from pbem.errors import MatchOver, StaleMove, TurnOver
 from pbem.ext import db, writing
+from pbem.failpoints import reached
 from pbem.models import Match, Move, Note, Player, Policy, Seat, Status, Turn
 from pbem.table import Table, in_joining_order, load
 
@@ -99,6 +100,7 @@ def make_move(
     with writing():
         # 1. The turn, with its match locked: moves of one match come one by one.
         turn = _locked(turn_id)
+        reached("move: held")
         played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
         if played is not None:
             if orders:
@@ -111,13 +113,16 @@ def make_move(
         # 2. Record to state, text to move.
         table = load(turn.match)
         move = table.game.parse(table.view(turn.seat), text)
+        reached("move: read")
         if orders:
             standing.follow(table, turn.asked, orders, now=now)
         # 3. The move, what follows from it, and what it tells whom: one commit.
         receipt = _play(table, turn, move, by=by, now=now)
         if note_id is not None:
             close_note(note_id, "move", turn_id=turn.id, now=now)
-        return receipt
+            reached("mail: closed")
+    reached("move: committed")
+    return receipt
 
 
 def choose_for(turn_id: int, bot: str) -> str | None:
@@ -265,7 +270,9 @@ def _repeated(
 def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Receipt:
     """Make a move with all that follows from it, and queue what it tells whom."""
     moved, row = _store(table, turn, move, by=by, now=now)
+    reached("move: stored")
     settled, asked = _settle(moved, now=now)
+    reached("move: followed")
     again = next((other for other in asked if other.seat == turn.seat), None)
     has_receipt = False
     if by == "reply":
@@ -284,6 +291,7 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
             post.your_turn(seat, other, now=now, due_at=now + deadlines.LEAD_ON)
         elif other is not again or not has_receipt:
             post.your_turn(seat, other, now=now)
+    reached("move: told")
     return Receipt(table.match, row, repeated=False, again=again)
 
 

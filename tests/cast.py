@@ -7,7 +7,7 @@ import smtplib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from email import message_from_bytes, policy
+from email import policy
 from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from pbem.ext import db, tokens, writing
 from pbem.lobby import Chair
 from pbem.models import Beat, Letter, Match, Player, Seat, Turn
 from pbem.table import load
+from torture.relay import parsed  # noqa: F401 - tests take it from here
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -112,13 +113,6 @@ def letters_to(name: str, kind: str | None = None) -> list[Letter]:
     if kind is not None:
         wanted = wanted.where(Letter.kind == kind)
     return list(db.session.scalars(wanted))
-
-
-def parsed(raw: bytes) -> EmailMessage:
-    """Return a mail that came over the wire."""
-    message = message_from_bytes(raw, policy=policy.default)
-    assert isinstance(message, EmailMessage)
-    return message
 
 
 def text_of(message: EmailMessage) -> str:

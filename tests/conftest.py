@@ -48,9 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = (
         "test_whole_games",
         "test_demo",
-        "test_kill",
+        "test_torture",
         "test_every_step",
-        "test_many_workers",
         "test_real_relay",
         "test_mailbox",
         "test_handed_on",

@@ -130,7 +130,7 @@ class Days:
 
     def _deadlines(self) -> dict[int, datetime]:
         rows = select(Turn.id, Turn.deadline).where(Turn.closed_at.is_(None))
-        return dict(row for row in db.session.execute(rows))  # type: ignore[arg-type]
+        return {row.id: row.deadline for row in db.session.execute(rows)}
 
     def _check_timeouts(self, before: dict[int, datetime]) -> None:
         """Look that each turn that timed out was out of time by the deadline shown before."""
@@ -163,6 +163,7 @@ class Days:
             .where(Turn.closed_at.is_(None), Seat.player_id.is_not(None))
         ).all()
         for turn_id, opened_at, deadline, player_id in turns:
+            assert player_id is not None, "the query wants it"
             if turn_id not in self.moves_at:
                 self.moves_at[turn_id] = self._wish(player_id, opened_at, deadline)
             wish = self.moves_at[turn_id]

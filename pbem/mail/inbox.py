@@ -19,6 +19,7 @@ from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from pbem import away, limits, play, suppression
 from pbem.ext import db, settings, tokens, writing
+from pbem.failpoints import reached
 from pbem.links import seat_named, token_in
 from pbem.mail import note, trust
 from pbem.mail.answering import (
@@ -62,8 +63,11 @@ def take(raw: bytes, envelope: Envelope, *, now: datetime) -> bool:
                     received_at=now,
                 )
             )
+            db.session.flush()
+            reached("mail: noted")
     except IntegrityError:
         return False
+    reached("mail: kept")
     return True
 
 
@@ -87,6 +91,7 @@ def read_all(*, now: datetime) -> int:
     """Read the notes that wait, in the order in which they came; returns how many."""
     read = 0
     while claimed := _claim(now):
+        reached("mail: claimed")
         for note_id in claimed:
             _read_one(note_id, now=now)
         read += len(claimed)
@@ -134,6 +139,7 @@ def _read(note_id: int, *, now: datetime) -> None:
     except note.Unparseable as error:
         finish(note_id, "unparseable", str(error), now=now)
         return
+    reached("mail: parsed")
     facts = reading.facts
     if suppression.is_blocked(facts.sender):
         finish(note_id, "blocked", "a host has blocked its sender", now=now)
@@ -146,6 +152,7 @@ def _read(note_id: int, *, now: datetime) -> None:
     if named is None:
         finish(note_id, "unknown", "no address of it holds a token of ours", now=now)
         return
+    reached("mail: named")
     kind, number, renewed = named
     seat = seat_named(kind, number)
     if seat is not None and seat.renewed != renewed:
@@ -157,6 +164,7 @@ def _read(note_id: int, *, now: datetime) -> None:
     else:
         turn = db.session.get_one(Turn, number)
         answer_turn(note_id, turn, facts, now=now)
+    reached("mail: answered")
 
 
 def _take_automatic(

@@ -18,6 +18,7 @@ from sqlalchemy import and_, case, func, or_, select, update
 from pbem import away, clocks, deadlines, post
 from pbem.deadlines import Calendar
 from pbem.ext import db, settings, writing
+from pbem.failpoints import reached
 from pbem.links import Links
 from pbem.mail import letters
 from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
@@ -73,6 +74,7 @@ def send_due(*, now: datetime) -> int:
     sent = 0
     for _ in range(BATCHES):
         claimed, ready = _claim(now)
+        reached("letter: claimed")
         went_out, is_relay_lost = _send_all(ready, now=now)
         sent += went_out
         # A silent relay costs a time limit for each batch; the worker's next run tries again.
@@ -210,6 +212,7 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
     sent = 0
     try:
         with postman.connect() as connection:
+            reached("letter: connected")
             while waiting:
                 sent += _send(waiting[0], connection, now=now)
                 waiting.pop(0)
@@ -234,6 +237,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     if not letters.is_true(letter):
         _mark(letter_id, state=LetterState.STALE, now=now)
         return False
+    reached("letter: true")
     try:
         parcel = Parcel(letters.build(letter), recipient=letter.address)
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
@@ -244,6 +248,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     envelope_from = Links().bounce(letter_id)
     # Nothing may stay open while we wait for the relay.
     db.session.rollback()
+    reached("letter: written")
     try:
         connection.send(parcel, envelope_from=envelope_from)
     except CutOff as error:
@@ -261,7 +266,9 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         if error.smtp_code == _CLOSING:
             raise
         return False
+    reached("letter: handed over")
     _mark(letter_id, state=LetterState.SENT, sent_at=now, error=None, now=now)
+    reached("letter: marked")
     _log.info("letter %s sent", letter_id)
     return True
 

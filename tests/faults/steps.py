@@ -13,13 +13,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from flask import Flask, current_app
+from flask import Flask
 from sqlalchemy import event, select
 
 from pbem import create_app, lobby, play, worker
 from pbem.config import Settings
 from pbem.ext import db
-from pbem.mail import inbox, outbox
 from pbem.models import Seat, Turn
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
@@ -51,11 +50,6 @@ def move(now: datetime) -> None:
     play.make_move(turn.id, text, by="link", now=now)
 
 
-def read(now: datetime) -> None:
-    """Read the replies that wait."""
-    inbox.read_all(now=now)
-
-
 def time_out(now: datetime) -> None:
     """Let the house play for whoever's time is over."""
     worker.time_out(now + 74 * HOUR)
@@ -66,11 +60,6 @@ def remind(now: datetime) -> None:
     worker.remind(now + 50 * HOUR)
 
 
-def send(now: datetime) -> None:
-    """Send the letters that are due."""
-    outbox.send_due(now=now)
-
-
 def sit(now: datetime) -> None:
     """Sit down at the last free seat, which starts the match."""
     for seat in db.session.scalars(select(Seat).where(Seat.joined_at.is_(None))).all():
@@ -78,7 +67,7 @@ def sit(now: datetime) -> None:
 
 
 WHAT: dict[str, Callable[[datetime], None]] = {
-    todo.__name__: todo for todo in (move, read, time_out, remind, send, sit)
+    todo.__name__: todo for todo in (move, time_out, remind, sit)
 }
 
 
@@ -117,8 +106,6 @@ def main() -> None:
         # A whole run, so that templates and statements are compiled before we fork.
         put(start, instance)
         what(NOW)
-        # A fork cannot share the process that reads mail: each starts its own.
-        current_app.extensions["pbem.parser"].close()
         nth = code = 0
         while nth == 0 or code == DEAD:
             nth += 1

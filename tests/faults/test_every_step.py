@@ -5,26 +5,23 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, parsed, player, running_match
+from cast import ADDRESSES, player, running_match
 from faults import steps
 from flask import Flask
 from flask_migrate import upgrade
 from mail_server import Mailbox
 from sqlalchemy import select
 
-from pbem import audit, lobby
+from pbem import lobby
 from pbem.ext import db
 from pbem.links import Links
-from pbem.mail import inbox
-from pbem.models import Letter, Match, Move, Note, Reminder, Seat, Turn
-from pbem.table import load
-from pbem.tokens import Named
+from pbem.models import Letter, Match, Move, Seat, Turn
+from torture.world import choices, disagreements
 
 # Behind every lease of a worker that died.
 LATER = steps.NOW + timedelta(minutes=6)
@@ -58,62 +55,20 @@ def deaths(what: str, server: Flask, tmp_path: Path, mailbox: Mailbox) -> Iterat
         yield int(folder.name)
 
 
-def disagreements() -> list[str]:
-    """What does not fit together: moves, turns, and the letters that tell of them."""
-    wrong = list(audit.wrongs())
-    turns = {turn.id: turn for turn in db.session.query(Turn)}
-    moves = {move.turn_id: move for move in db.session.query(Move)}
-    letters = defaultdict(Counter)
-    for letter in db.session.query(Letter).where(Letter.turn_id.is_not(None)):
-        letters[letter.turn_id][letter.kind] += 1
-    reminded = {reminder.turn_id for reminder in db.session.query(Reminder)}
-    for number, turn in turns.items():
-        by = moves[number].by if number in moves else None
-        wanted = Counter(
-            your_turn=1,
-            receipt=int(by == "reply"),
-            house_played=int(by == "timeout"),
-            reminder=int(number in reminded),
-        )
-        if letters[number] != wanted:
-            wrong.append(f"turn {number}: {letters[number]}, wanted {wanted}")
-        if (turn.closed_at is not None) != (number in moves):
-            wrong.append(f"turn {number}: closed without a move, or open with one")
-    return wrong + [
-        f"{match.code}: {match.ply} is not its number of moves"
-        for match in db.session.query(Match)
-        if match.ply != len(match.moves)
-    ]
-
-
 def two_play() -> None:
     running_match(["ann", "bob"], now=steps.NOW)
 
 
-def a_reply_waits() -> None:
+def test_a_turn_times_out_once_wherever_its_process_dies(server, tmp_path, mailbox) -> None:
     two_play()
-    turn = db.session.scalars(select(Turn)).one()
-    sender = db.session.query(Letter).filter_by(kind="your_turn").one().address
-    address = Links().reply(Named.TURN, turn.id)
-    raw = f"From: {sender}\r\nTo: {address}\r\nMessage-ID: <r@x.example>\r\n\r\n1\r\n"
-    inbox.take(raw.encode(), inbox.Envelope(address, sender), now=steps.NOW)
-
-
-DONE_BY = {"read": "reply", "time_out": "timeout"}
-
-
-@pytest.mark.parametrize("what", DONE_BY)
-def test_a_move_stands_once_wherever_its_process_dies(what, server, tmp_path, mailbox) -> None:
-    a_reply_waits() if what == "read" else two_play()
     stood = []
-    for _ in deaths(what, server, tmp_path, mailbox):
-        assert disagreements() == []
+    for _ in deaths("time_out", server, tmp_path, mailbox):
+        assert list(disagreements()) == []
         stood.append(db.session.query(Move).count())
-        steps.WHAT[what](LATER)
-        steps.WHAT[what](LATER)
-        assert disagreements() == []
-        assert [move.by for move in db.session.query(Move)] == [DONE_BY[what]]
-        assert db.session.query(Note).filter_by(read_at=None).count() == 0
+        for _ in range(2):
+            steps.time_out(LATER)
+        assert list(disagreements()) == []
+        assert [move.by for move in db.session.query(Move)] == ["timeout"]
     # Nothing before the commit, everything from it on; both were seen.
     assert set(stood) == {0, 1}
     assert stood == sorted(stood)
@@ -123,33 +78,28 @@ def test_the_same_link_gives_the_move_after_any_death(server, tmp_path, mailbox)
     two_play()
     client, stood = server.test_client(), []
     for _ in deaths("move", server, tmp_path, mailbox):
-        assert disagreements() == []
+        assert list(disagreements()) == []
         stood.append(db.session.query(Move).count())
         turn = db.session.scalars(select(Turn).order_by(Turn.id)).first()
-        choices = legal_moves(turn)
-        chosen = turn.match.moves[0].text if turn.match.moves else choices[0]
-        link = Links().move(turn, choices.index(chosen) + 1).removeprefix("https://play.example")
+        legal = choices(turn)
+        chosen = turn.match.moves[0].text if turn.match.moves else legal[0]
+        link = Links().move(turn, legal.index(chosen) + 1).removeprefix("https://play.example")
         assert [client.get(link).status_code] + [
             client.post(link, data={"me": "1"}).status_code for _ in range(2)
         ] == [200, 200, 200]
         assert [move.text for move in db.session.query(Move)] == [chosen]
-        assert disagreements() == []
+        assert list(disagreements()) == []
     assert set(stood) == {0, 1}
     assert stood == sorted(stood)
-
-
-def legal_moves(turn: Turn) -> list[str]:
-    table = load(turn.match, ply=turn.ply)
-    return [table.game.format(move) for move in table.game.moves(table.view(turn.seat))]
 
 
 def test_a_turn_is_reminded_once_wherever_the_process_dies(server, tmp_path, mailbox) -> None:
     two_play()
     for _ in deaths("remind", server, tmp_path, mailbox):
-        assert disagreements() == []
+        assert list(disagreements()) == []
         steps.remind(LATER)
         assert db.session.query(Letter).filter_by(kind="reminder").count() == 1
-        assert disagreements() == []
+        assert list(disagreements()) == []
 
 
 def test_a_match_starts_whole_or_not_at_all(server, tmp_path, mailbox) -> None:
@@ -161,29 +111,9 @@ def test_a_match_starts_whole_or_not_at_all(server, tmp_path, mailbox) -> None:
         seated = db.session.query(Seat).where(Seat.joined_at.is_not(None)).count()
         assert (match.status, seated) in (("open", 1), ("running", 2))
         started.append(match.status)
-        assert disagreements() == []
+        assert list(disagreements()) == []
         steps.sit(LATER)
         assert db.session.query(Match).one().status == "running"
         assert db.session.query(Letter).filter_by(kind="your_turn").count() == 1
-        assert disagreements() == []
+        assert list(disagreements()) == []
     assert set(started) == {"open", "running"}
-
-
-def test_no_letter_is_lost_nor_renamed_wherever_its_worker_dies(server, tmp_path, mailbox) -> None:
-    ann = player("ann", now=steps.NOW)
-    chairs = [lobby.Chair(address=ADDRESSES[name]) for name in ("bob", "cleo", "dan")]
-    lobby.open_table(ann, "biscuit", chairs, {}, now=steps.NOW)
-    runs = 1  # the whole one that goes before
-    for _ in deaths("send", server, tmp_path, mailbox):
-        runs += 1
-        # A dead worker's lease is over by now, whatever it had done.
-        steps.send(LATER)
-        assert {letter.state for letter in db.session.query(Letter)} == {"sent"}
-    arrived: dict[str, list[bytes]] = defaultdict(list)
-    for _sender, _to, raw in mailbox.arrived:
-        arrived[str(parsed(raw)["Message-ID"])].append(raw)
-    assert len(arrived) == 3
-    for copies in arrived.values():
-        assert len(set(copies)) == 1
-        # Twice it came again: when the death was before the mark, and before its commit.
-        assert len(copies) == runs + 2

@@ -1,0 +1,1 @@
+"""Fault runs: what the server promises, while processes, disks and relays fail."""
