@@ -90,10 +90,7 @@ def _beside(name: str) -> Path:
 def _add_database(app: Flask) -> None:
     url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
     if url.get_backend_name() == "sqlite" and url.database:
-        file = Path(url.database)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Hands and addresses lie in it: on a shared machine they are its owner's to read alone.
-        file.touch(mode=0o600)
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     db.init_app(app)
     migrate.init_app(app, db, directory=str(migrations()))
     if url.get_backend_name() == "sqlite":

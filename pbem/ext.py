@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import current_app
@@ -90,6 +91,12 @@ def engine_options(url: str) -> dict[str, Any]:
 
 def prepare_sqlite(engine: Engine) -> None:
     """Set up a SQLite engine: WAL, durable commits, foreign keys, and our own BEGIN."""
+
+    @event.listens_for(engine, "do_connect")
+    def make(*_given: Any) -> None:
+        # Hands and addresses lie in it: on a shared machine they are its owner's to read alone.
+        if engine.url.database not in (None, "", ":memory:"):
+            Path(engine.url.database).touch(mode=0o600)
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: Any) -> None:

@@ -333,9 +333,13 @@ def test_what_is_said_noted_and_asked_for_is_done_once_and_answered(asked, now) 
     assert "hello" in text_of(parsed(letters.build(told).as_bytes()))
 
 
-def test_an_order_is_kept_and_a_move_is_taken_back(asked, now) -> None:
-    name, letter, since = asked
+def test_an_order_is_kept_and_a_move_is_taken_back(app, mailbox, now) -> None:
+    # A first lead of Snakebit shows nobody more than its card, so it can be taken back.
+    match = running_match(["ann", "bob", "cleo"], now=now, game="snakebit")
+    run_worker(now)
+    name, since = open_turn(match).asked.name.lower(), _Moves(match.id, 0)
     sender = ADDRESSES[name]
+    letter = next(mail for mail in mailbox.to(sender) if "your turn" in mail["Subject"])
     send(letter, "1\nthen lowest", sender=sender, now=now)
     assert len(moves(since)) == 1
     assert [one.text for one in db.session.scalars(select(StandingOrder))] == ["lowest"]
