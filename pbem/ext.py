@@ -95,8 +95,9 @@ def prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "do_connect")
     def make(*_given: Any) -> None:
         # Hands and addresses lie in it: on a shared machine they are its owner's to read alone.
-        if engine.url.database not in (None, "", ":memory:"):
-            Path(engine.url.database).touch(mode=0o600)
+        file = engine.url.database
+        if file and file != ":memory:" and not Path(file).exists():
+            Path(file).touch(mode=0o600)
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: Any) -> None:

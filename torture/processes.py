@@ -37,6 +37,8 @@ def start_worker(database: str, mailbox: Mailbox) -> subprocess.Popen[str]:
         "PYTHONPATH": str(root),
         "PBEM_DATABASE_URL": database,
         "PBEM_MAIL_DOMAIN": "play.example",
+        # As those that share its database have it: a letter that comes twice is the same.
+        "PBEM_BASE_URL": "https://play.example",
         "PBEM_SECRET_KEYS": "ab" * 32,
         "PBEM_SMTP_PORT": str(mailbox.port),
         "PBEM_LISTEN_PORT": str(free_port()),

@@ -58,6 +58,12 @@ def last_turn(seat: Seat) -> Turn:
     return db.session.scalars(asked.order_by(Turn.id.desc()).limit(1)).one()
 
 
+def last_answer(mailbox, address: str):
+    """The last mail that answers one, whatever came beside it."""
+    mails = mailbox.to(address)
+    return [one for one in mails if one["Auto-Submitted"] == "auto-replied"][-1]
+
+
 def answer(seat: Seat, text: str, *, now, named=None, sender: str = "") -> None:
     """Mail lines to the address that takes replies to the seat's last turn, or to another."""
     sender = sender or seat.player.address
@@ -184,7 +190,7 @@ def test_the_same_move_again_may_bring_orders_and_a_wrong_one_is_told(app, mailb
     assert verdicts() == ["move", "repeated", "too late"]
     assert letters_to(seat.name.lower(), "orders")[-1].about == {"orders": ["lowest", "lowest"]}
     run_worker(now)
-    told = " ".join(text_of(mailbox.to(ADDRESSES[seat.name.lower()])[-1]).split())
+    told = " ".join(text_of(last_answer(mailbox, ADDRESSES[seat.name.lower()])).split())
     assert "can't be a move of yours any more in this hand" in told
 
 
@@ -234,8 +240,7 @@ def test_an_order_that_makes_no_sense_is_refused_in_words(
     else:
         answer(seat, text, now=now)
         run_worker(now)
-        mails = mailbox.to(seat.player.address)
-        told = text_of([one for one in mails if one["Auto-Submitted"] == "auto-replied"][-1])
+        told = text_of(last_answer(mailbox, seat.player.address))
     assert words in " ".join(told.replace("&#39;", "'").split())
     assert texts(seat_id) == []
 
