@@ -216,6 +216,12 @@ def words(page: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page.text).split())
 
 
+def last_answer(mailbox: Mailbox, address: str) -> EmailMessage:
+    """The last mail that answers one, whatever came beside it."""
+    mails = mailbox.to(address)
+    return [one for one in mails if one["Auto-Submitted"] == "auto-replied"][-1]
+
+
 def by_link(app: Flask, message: EmailMessage, nth: int) -> None:
     """Open a move's link and press its button, as a browser does."""
     links = move_links(message)

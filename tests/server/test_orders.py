@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cast import ADDRESSES, letters_to, open_turn, player, run_worker, running_match, text_of
+from cast import (
+    ADDRESSES,
+    last_answer,
+    letters_to,
+    open_turn,
+    player,
+    run_worker,
+    running_match,
+    text_of,
+)
 from sqlalchemy import select
 
 from engine.record import to_json
@@ -56,12 +65,6 @@ def press(browser, seat: Seat, do: str, **fields):
 def last_turn(seat: Seat) -> Turn:
     asked = select(Turn).where(Turn.match_id == seat.match_id, Turn.seat == seat.number)
     return db.session.scalars(asked.order_by(Turn.id.desc()).limit(1)).one()
-
-
-def last_answer(mailbox, address: str):
-    """The last mail that answers one, whatever came beside it."""
-    mails = mailbox.to(address)
-    return [one for one in mails if one["Auto-Submitted"] == "auto-replied"][-1]
 
 
 def answer(seat: Seat, text: str, *, now, named=None, sender: str = "") -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cast import open_turn, open_turns, run_worker, running_match, text_of
+from cast import last_answer, open_turn, open_turns, run_worker, running_match, text_of
 from sqlalchemy import select
 
 from engine.record import to_json
@@ -169,8 +169,7 @@ def test_what_cannot_be_taken_back_is_refused_in_words(
     else:
         answer(turn, "reprendre", now=now)
         run_worker(now)
-        mails = mailbox.to(seat.player.address)
-        told = text_of([one for one in mails if one["Auto-Submitted"] == "auto-replied"][-1])
+        told = text_of(last_answer(mailbox, seat.player.address))
     assert words in " ".join(told.split()).lower()
     assert db.session.get_one(Match, turn.match_id).ply == before
     assert db.session.scalars(select(WithdrawnMove)).all() == []
