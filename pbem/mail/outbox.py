@@ -143,25 +143,16 @@ def _claim(now: datetime) -> tuple[int, Sequence[int]]:
         return len(claimed), [letter.id for letter in ready]
 
 
-def allowed_today(now: datetime) -> int | None:
-    """Return how many letters may still leave by the relay's limit for a day; None: no limit."""
-    limit = settings().mails_a_day
-    return max(limit - _count_since(now - DAY), 0) if limit else None
-
-
 def _allowed(now: datetime) -> int:
     """Return how many letters may be claimed now by the relay's limits, whoever sends them."""
     site = settings()
-    if not site.mails_a_day and not site.mails_a_second:
+    in_span = site.mails_a_second * int(SPAN.total_seconds())
+    limits = [(most, span) for most, span in ((site.mails_a_day, DAY), (in_span, SPAN)) if most]
+    if not limits:
         return BATCH
     # Workers count one after the other, or together they would claim too many.
     db.session.execute(select(Beat.id).with_for_update())
-    left = allowed_today(now)
-    allowed = [] if left is None else [left]
-    if site.mails_a_second:
-        most = site.mails_a_second * int(SPAN.total_seconds())
-        allowed.append(max(most - _count_since(now - SPAN), 0))
-    return min(allowed)
+    return min(max(most - _count_since(now - span), 0) for most, span in limits)
 
 
 def _count_since(moment: datetime) -> int:
