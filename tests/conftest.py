@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -109,8 +110,31 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCach
     return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("compiled")))
 
 
+class Chosen:
+    """What a lobby asks of ``secrets``, the same in each run of a test: its tables and deals."""
+
+    def __init__(self, seed: str) -> None:
+        chance = random.Random(seed)
+        self.token_bytes = chance.randbytes
+        self.choice = chance.choice
+
+    def token_hex(self, size: int) -> str:
+        """Return as many bytes, written as hex."""
+        return self.token_bytes(size).hex()
+
+
+@pytest.fixture
+def deals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deals of this test: a test that fails, fails again; with DEALS=1, 2… others come."""
+    from pbem import lobby
+
+    seed = f"{request.node.nodeid} {os.environ.get('DEALS', '')}"
+    monkeypatch.setattr(lobby, "secrets", Chosen(seed))
+
+
 @pytest.fixture
 def app(
+    deals: None,
     database_url: str,
     tmp_path: Path,
     mailbox: Mailbox,

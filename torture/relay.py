@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import secrets
 import socket
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from aiosmtpd.controller import Controller
 
+_PORTS: Final = range(12_000, 32_000)
 _MESSAGE_ID: Final = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.MULTILINE)
 
 
@@ -78,10 +80,15 @@ class Mailbox:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+    """Return a port of this machine that nobody listens on.
+
+    It is none that the system gives to who connects: one of those is soon taken by somebody.
+    """
+    while True:
+        with suppress(OSError):
+            port = secrets.choice(_PORTS)
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
 
 
 @contextmanager
