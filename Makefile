@@ -40,7 +40,7 @@ bench: $(VENV)/bench ## measure the engine, letters, pictures, pages and how mai
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict engine pbem torture
+	$(BIN)/mypy --strict engine pbem bench torture
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/pytest -n auto --dist worksteal
 

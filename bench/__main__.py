@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 from typing import Final
 
 from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, web
+from bench.measure import Asked
 
 # The picture comes first: it tells what drawing the cards costs, once.
 BENCHMARKS: Final = {
@@ -24,17 +27,32 @@ ALONE: Final = {"bots": bots.run}
 
 def main() -> int:
     """Run what was asked for, print each bar, and count them."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("name", choices=(*BENCHMARKS, *ALONE, "all"))
-    name = parser.parse_args().name
+    given = _arguments()
+    asked = Asked(given.rounds, given.seconds, given.db)
+    wanted = BENCHMARKS if given.name == "all" else {given.name: (BENCHMARKS | ALONE)[given.name]}
     bars = []
-    for run in BENCHMARKS.values() if name == "all" else ((BENCHMARKS | ALONE)[name],):
-        for bar in run():
+    for run in wanted.values():
+        for bar in run(asked):
             print(f"{'passed' if bar.is_met else 'FAILED'}  {bar.words}", flush=True)
             bars.append(bar)
+    if given.json:
+        given.json.write_text(json.dumps([bar.as_json() for bar in bars], indent=1) + "\n")
     failed = sum(not bar.is_met for bar in bars)
     print(f"{len(bars) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    usual = Asked()
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", choices=(*BENCHMARKS, *ALONE, "all"))
+    parser.add_argument("--rounds", type=int, default=usual.rounds, help="after one warm-up")
+    parser.add_argument(
+        "--seconds", type=float, default=usual.seconds, help="of each side's work in a round"
+    )
+    parser.add_argument("--db", choices=("sqlite", "postgres"), default=usual.db)
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

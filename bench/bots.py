@@ -11,7 +11,7 @@ from statistics import mean, quantiles, stdev
 from time import process_time
 from typing import Any, Final, TypeAlias
 
-from bench.measure import Bar
+from bench.measure import Asked, Bar
 from engine import GAMES
 from engine.bots.base import Bot
 from engine.bots.greedy import Greedy
@@ -29,7 +29,7 @@ OPTIONS: Final = {"biscuit": {}, "bisque": {"rounds": 1}, "snakebit": {}}
 Maker: TypeAlias = Callable[[str], Bot]
 
 
-def run(*, deals: int = DEALS) -> Iterator[Bar]:
+def run(_asked: Asked, *, deals: int = DEALS) -> Iterator[Bar]:
     """Let one bot play against two others, a hand a deal, in each seat by turns."""
     for game in GAMES:
         yield _share("greedy against two random", game, Greedy, Random, deals)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyspiel
 from jinja2 import Environment
 
-from bench.measure import Bar, compare
+from bench.measure import Asked, Bar, compare, judge
 from bench.picture import say_plainly
 from engine import GAMES
 from engine.game import Event, Game, Options, Seat
@@ -29,6 +29,7 @@ LEAST: Final = {"snakebit": 0.3, "bisque": 0.4, "biscuit": 0.2}
 
 PLIES: Final = 60
 SLOWEST: Final = 1.2  # times as long as the page, at most
+GOAL: Final = 0.7
 TARGET: Final = 200  # points: a match of several hands
 KEY: Final = b"a match of sixty moves"
 
@@ -51,23 +52,23 @@ _PAGE: Final = """<!doctype html>
 """
 
 
-def run() -> Iterator[Bar]:
+def run(asked: Asked) -> Iterator[Bar]:
     """Compare random play of each game, then a replay."""
     chance = random.Random("speed")
     for name, least in LEAST.items():
-        yield _played(name, least, chance)
-    yield _replayed(chance)
+        yield _played(name, least, chance, asked)
+    yield _replayed(chance, asked)
 
 
-def _played(name: str, least: float, chance: random.Random) -> Bar:
-    found = compare(partial(play, GAMES[name], chance), partial(play_hearts, chance))
-    ours, peer = (MOVES / spent * 1000 for spent in (found.ours, found.peer))
-    return Bar(
-        f"engine {name}, {SEATS} seats: {ours:,.0f} checked moves a second,"
-        f" OpenSpiel's hearts {peer:,.0f}:"
-        f" {found.ratio:.2f} times as many ({found.low:.2f} to {found.high:.2f} in half of the"
-        f" rounds; at least {least:g}, goal {2 * least:g})",
-        found.ratio >= least,
+def _played(name: str, least: float, chance: random.Random, asked: Asked) -> Bar:
+    ours, peer = partial(play, GAMES[name], chance), partial(play_hearts, chance)
+    return judge(
+        f"engine {name}, {SEATS} seats",
+        "checked moves a second",
+        compare(ours, peer, asked, times=MOVES),
+        peer="OpenSpiel's hearts",
+        least=least,
+        goal=2 * least,
     )
 
 
@@ -119,28 +120,28 @@ class _Ply:
         return tuple(say_plainly(event.phrase) for event in self.events)
 
 
-def _replayed(chance: random.Random) -> Bar:
+def _replayed(chance: random.Random, asked: Asked) -> Bar:
     game = GAMES["biscuit"]
-    options = game.check_options(SEATS, {"target": TARGET})
-    state, plies = _match(game, options, chance)
+    rules = game.check_options(SEATS, {"target": TARGET})
+    state, plies = _match(game, rules, chance)
     decisions = [(ply.seat, ply.move) for ply in plies]
     events = [ply.events for ply in plies]
     page = Environment(autoescape=True).from_string(_PAGE)
     log = [(number, ply.lines) for number, ply in enumerate(plies, 1)]
 
     def again() -> None:
-        played = replay(game, KEY, SEATS, options, decisions)
+        played = replay(game, KEY, SEATS, rules, decisions)
         assert played.state == state
         assert [ply.events for ply in played.plies] == events
 
-    found = compare(again, lambda: page.render(code="BSC-7F3K", ply=PLIES, log=log))
-    times = 1 / found.ratio
-    return Bar(
-        f"engine replay of {PLIES} moves of biscuit, {SEATS} seats, checked: {found.ours:.2f} ms,"
-        f" Jinja's page of them {found.peer:.2f} ms:"
-        f" {times:.2f} times as long ({1 / found.high:.2f} to {1 / found.low:.2f} in half of the"
-        f" rounds; at most {SLOWEST:g})",
-        times <= SLOWEST,
+    rates = compare(again, lambda: page.render(code="BSC-7F3K", ply=PLIES, log=log), asked)
+    return judge(
+        f"engine replay of {PLIES} moves of biscuit, {SEATS} seats, checked",
+        "ms",
+        [(1000 / ours, 1000 / peer) for ours, peer in rates],
+        peer="Jinja's page of them",
+        most=SLOWEST,
+        goal=GOAL,
     )
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 from typing import Any, Final
 
 from aiosmtpd.controller import Controller
@@ -18,7 +17,7 @@ from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import func, select
 
-from bench.measure import Bar
+from bench.measure import Asked, Bar, took
 from pbem import clocks, create_app, lobby, play
 from pbem.config import Settings
 from pbem.ext import db, writing
@@ -48,7 +47,7 @@ class _Round:
     bare_commit: float
 
 
-def run() -> Iterator[Bar]:
+def run(_asked: Asked) -> Iterator[Bar]:
     """Send all replies in rounds, and make as many bare moves and bare deliveries by turns."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(
@@ -113,18 +112,11 @@ def _round(replied: list[int], bare: list[int]) -> _Round:
     mails = [_reply(_turn(match_id)) for match_id in replied]
     chosen = [(_turn(match_id).id, _first(match_id)) for match_id in bare]
     return _Round(
-        _took(lambda: _deliver(mails, PORT + 1)),
-        _took(lambda: _deliver(mails, PORT)),
-        _took(lambda: inbox.read_all(now=NOW)),
-        _took(lambda: [play.make_move(*one, by="link", now=NOW) for one in chosen]),
+        took(lambda: _deliver(mails, PORT + 1)),
+        took(lambda: _deliver(mails, PORT)),
+        took(lambda: inbox.read_all(now=NOW)),
+        took(lambda: [play.make_move(*one, by="link", now=NOW) for one in chosen]),
     )
-
-
-def _took(work: Callable[[], object]) -> float:
-    """Return the seconds of the wall's clock: much of it is the disk's, or a child's."""
-    start = perf_counter()
-    work()
-    return perf_counter() - start
 
 
 def _deliver(mails: list[tuple[str, str, bytes]], port: int) -> None:

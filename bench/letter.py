@@ -13,7 +13,7 @@ from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import select
 
-from bench.measure import Bar, cost
+from bench.measure import Asked, Bar, cost
 from engine import GAMES
 from pbem import create_app, lobby, play
 from pbem.config import Settings
@@ -31,7 +31,7 @@ NOW: Final = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 NAMES: Final = ("Ann", "Bob", "Cleo", "Dan")
 
 
-def run() -> Iterator[Bar]:
+def run(_asked: Asked) -> Iterator[Bar]:
     """Make the letter of each turn of some matches of each game."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(instance=Path(folder), secret_keys=("ab" * 32,)))

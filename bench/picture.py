@@ -12,7 +12,7 @@ from typing import Final
 import resvg_py
 from PIL import Image, ImageChops, ImageStat
 
-from bench.measure import Bar, compare, cost
+from bench.measure import Asked, Bar, compare, cost, judge
 from engine import GAMES
 from engine.decktet import Card, Suit
 from engine.game import FieldValue, Layout, Phrase
@@ -34,10 +34,10 @@ NAMES: Final = ("Ada", "Bob", "Cleo", "Dan")
 FONT: Final = str(resources.files("pbem.tableau") / "fonts" / "labels.ttf")
 
 
-def run() -> Iterator[Bar]:
+def run(asked: Asked) -> Iterator[Bar]:
     """Compare time, bytes and pixels for a position of each game."""
     for name in GAMES:
-        yield from _compared(name, position(name))
+        yield from _compared(name, position(name), asked)
 
 
 def position(name: str) -> Layout:
@@ -56,20 +56,23 @@ def _layouts(name: str) -> Iterator[Layout]:
         game.step(state, seat, chance.choice(game.moves(view)))
 
 
-def _compared(name: str, layout: Layout) -> Iterator[Bar]:
+def _compared(name: str, layout: Layout, asked: Asked) -> Iterator[Bar]:
     cold = cost(lambda: tableau.png(layout, say=say_plainly))
     picture = tableau.png(layout, say=say_plainly)
     scene = tableau.svg(layout, say=say_plainly, title=name)
     peer = _drawn(scene, picture.width * DENSITY)
-    found = compare(
-        lambda: tableau.png(layout, say=say_plainly), lambda: _drawn(scene, picture.width * DENSITY)
-    )
     size = f"{picture.width * DENSITY}x{picture.height * DENSITY}"
-    yield Bar(
-        f"picture {name}, {len(layout.cards)} cards, {size}: {found.ours:.2f} ms"
-        f" (the first time {cold:.0f} ms), resvg {found.peer:.1f} ms:"
-        f" {found.ratio:.1f} times as fast (at least {FASTER})",
-        found.ratio >= FASTER,
+    yield judge(
+        f"picture {name}, {len(layout.cards)} cards, {size}, the first time {cold:.0f} ms",
+        "a second",
+        compare(
+            lambda: tableau.png(layout, say=say_plainly),
+            lambda: _drawn(scene, picture.width * DENSITY),
+            asked,
+        ),
+        peer="resvg",
+        least=FASTER,
+        goal=2 * FASTER,
     )
     share = len(picture.data) / len(peer)
     yield Bar(

@@ -8,7 +8,7 @@ from itertools import cycle
 from statistics import median
 from typing import Final
 
-from bench.measure import Bar, cost
+from bench.measure import Asked, Bar, cost
 from pbem.mail import note, reply
 from pbem.mail.listed import listed_commands
 
@@ -64,7 +64,7 @@ _SHAPES: Final = {
 }
 
 
-def run() -> Iterator[Bar]:
+def run(_asked: Asked) -> Iterator[Bar]:
     """Read a short and a long mail of each shape."""
     for (kind, length), shapes in _SHAPES.items():
         for name, piece in shapes.items():

@@ -17,7 +17,7 @@ from typing import Final
 
 from sqlalchemy import select
 
-from bench.measure import Bar
+from bench.measure import Asked, Bar
 from engine import GAMES
 from pbem import create_app, samples
 from pbem.config import LANGUAGES, Settings
@@ -92,7 +92,7 @@ class Asking:
     command: Commands
 
 
-def run() -> Iterator[Bar]:
+def run(_asked: Asked) -> Iterator[Bar]:
     """Read all combinations for each letter."""
     askings = list(asking_letters())
     count = 0

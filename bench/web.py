@@ -19,7 +19,7 @@ from typing import Final
 
 from flask_migrate import upgrade
 
-from bench.measure import Bar
+from bench.measure import Asked, Bar
 from pbem import create_app, lobby, play
 from pbem.config import Settings
 from pbem.ext import db, writing
@@ -46,7 +46,7 @@ class _Round:
     tail: float
 
 
-def run() -> Iterator[Bar]:
+def run(_asked: Asked) -> Iterator[Bar]:
     """Ask both servers for the same page by turns, so that what disturbs one disturbs both."""
     with tempfile.TemporaryDirectory() as folder:
         page = _page(Path(folder))
