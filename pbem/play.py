@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import func, select, update
-from sqlalchemy.orm import joinedload, selectinload
+from sqlalchemy.orm import selectinload
 from sqlalchemy.orm.attributes import set_committed_value
 
 from engine import deal
