@@ -144,12 +144,15 @@ def choose_for(turn_id: int, bot: str) -> str | None:
 def time_out(turn_id: int, *, now: datetime) -> bool:
     """Do what the table's opener chose for a seat whose time and grace are over.
 
-    Returns False, with nothing changed, if the move came first or the deadline moved.
+    Returns False, with nothing changed, if the move came first, the deadline moved, or
+    somebody else is at the match just now.
     """
     text = choose_for(turn_id, HOUSE)
     if text is None:
         return False
     with writing():
+        if _is_held_elsewhere(turn_id):
+            return False
         turn = _locked(turn_id)
         is_out = deadlines.is_out_of_time(turn.deadline, now)
         if turn.closed_at is not None or turn.match.paused_at is not None or not is_out:
@@ -167,11 +170,16 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
 
 
 def house_plays(turn_id: int, *, now: datetime) -> bool:
-    """Let the house move at once for a seat that it keeps; False if that is not so any more."""
+    """Let the house move at once for a seat that it keeps.
+
+    Returns False, with nothing changed, if that is not so any more, or as for `time_out`.
+    """
     text = choose_for(turn_id, HOUSE)
     if text is None:
         return False
     with writing():
+        if _is_held_elsewhere(turn_id):
+            return False
         turn = _locked(turn_id)
         seat = turn.asked
         if turn.closed_at is not None or not (seat.is_kept or seat.resigned):
@@ -243,6 +251,16 @@ def close_note(
         .where(Note.id == note_id)
         .values(read_at=now, verdict=verdict, reason=reason, turn_id=turn_id)
     )
+
+
+def _is_held_elsewhere(turn_id: int) -> bool:
+    """Return whether a turn's match is held, as by another worker; if not, hold it.
+
+    Who only keeps time does not wait then, and looks again later.
+    """
+    held = select(Match.id).join(Turn).where(Turn.id == turn_id)
+    held = held.with_for_update(of=Match, key_share=True, skip_locked=True)
+    return db.session.scalar(held) is None
 
 
 def _locked(turn_id: int) -> Turn:
