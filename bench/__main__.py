@@ -14,6 +14,7 @@ from bench import (
     fuzz,
     inbox,
     letter,
+    move_http,
     picture,
     reading,
     replies,
@@ -33,6 +34,7 @@ BENCHMARKS: Final = {
     "web": web.run,
     "commit": commit.run,
     "commit-postgres": commit.on_postgres,
+    "move-http": move_http.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final = {"bots": bots.run}
