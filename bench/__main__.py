@@ -7,7 +7,19 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, web
+from bench import (
+    bots,
+    commit,
+    engine,
+    fuzz,
+    inbox,
+    letter,
+    move_http,
+    picture,
+    reading,
+    replies,
+    web,
+)
 from bench.measure import Asked
 
 # The picture comes first: it tells what drawing the cards costs, once.
@@ -20,6 +32,9 @@ BENCHMARKS: Final = {
     "replies": replies.run,
     "inbox": inbox.run,
     "web": web.run,
+    "commit": commit.run,
+    "commit-postgres": commit.on_postgres,
+    "move-http": move_http.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final = {"bots": bots.run}
