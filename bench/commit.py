@@ -105,8 +105,8 @@ class _Sides:
     def bar(self) -> Bar:
         """Return the bar for what the storage of a move takes."""
         found = pairs(self.ours, lambda: self.rates[-1][1], self.asked)
-        # The warm-up counts here no more than there.
-        del self.rates[0]
+        # Those that count there: no warm-up, nor rounds that were measured once more.
+        del self.rates[: -self.asked.rounds]
         is_alone = self.writers.number == 1
         least, goal = STORED if is_alone else ON_POSTGRES
         of_them = "one writer" if is_alone else f"{self.writers.number} writers"
