@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Select, bindparam, exists, or_, select
 
-from pbem.ext import db
+from pbem.ext import db, run
 from pbem.models import Heard, Letter, LetterState, Match, Mute, Player, Seat, Talk
+
+_IS_TALK: Final = select(exists().where(Talk.match_id == bindparam("at_match")))
 
 
 def audible(seat: Seat) -> Sequence[Talk]:
@@ -35,7 +38,9 @@ def tell_untold(letter: Letter, seat: Seat) -> None:
 
     The caller holds the transaction.
     """
-    untold = db.session.scalars(_untold(seat)).all()
+    untold: Sequence[Talk] = ()
+    if run(_IS_TALK, at_match=seat.match_id).scalar():
+        untold = db.session.scalars(_untold(seat)).all()
     if untold:
         db.session.flush()
         db.session.add_all(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import selectinload
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -22,7 +22,7 @@ from engine.game import Scores
 from engine.record import best
 from pbem import clocks, deadlines, post, standing
 from pbem.errors import MatchOver, StaleMove, TurnOver
-from pbem.ext import db, writing
+from pbem.ext import db, run, writing
 from pbem.failpoints import reached
 from pbem.models import Match, Move, Note, Player, Policy, Seat, Status, Turn
 from pbem.table import Table, in_joining_order, load
@@ -33,6 +33,33 @@ _log = logging.getLogger(__name__)
 HOUSE: Final = "greedy"
 # After so many turns in a row whose time ran out the house keeps the seat.
 MOST_MISSES: Final = 2
+
+
+# What every move asks and does, made once.
+_HOLD: Final = (
+    select(Match)
+    .where(Match.id == select(Turn.match_id).where(Turn.id == bindparam("asks")).scalar_subquery())
+    .options(
+        selectinload(Match.seats).joinedload(Seat.player).selectinload(Player.absences),
+        selectinload(Match.moves),
+    )
+    .with_for_update(key_share=True)  # as in `lock`
+    .execution_options(populate_existing=True)
+)
+_CLOSE: Final = (
+    update(Turn)
+    .where(Turn.id == bindparam("closes"), Turn.closed_at.is_(None))
+    .values(closed_at=bindparam("at"))
+)
+_COUNT_TURNS: Final = (
+    select(
+        Turn.seat,
+        func.count().label("had"),
+        (func.count() - func.count(Turn.closed_at)).label("still_open"),
+    )
+    .where(Turn.match_id == bindparam("of_match"))
+    .group_by(Turn.seat)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +292,7 @@ def _is_held_elsewhere(turn_id: int) -> bool:
 
 def _locked(turn_id: int) -> Turn:
     """Hold a turn's match, and read all that a move needs behind the lock, each row once."""
-    match_id = select(Turn.match_id).where(Turn.id == turn_id).scalar_subquery()
-    players = selectinload(Match.seats).joinedload(Seat.player)
-    held = (
-        select(Match)
-        .where(Match.id == match_id)
-        .options(players.selectinload(Player.absences), selectinload(Match.moves))
-        .with_for_update(key_share=True)  # as in `lock`
-    )
-    match = db.session.scalars(held, execution_options={"populate_existing": True}).one()
+    match = db.session.scalars(_HOLD, {"asks": turn_id}).one()
     turn = db.session.get_one(Turn, turn_id, populate_existing=True)
     # The session forgets rows that nobody holds, and would read them again.
     set_committed_value(turn, "match", match)
@@ -327,14 +346,9 @@ def _play(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> Rec
 
 def _store(table: Table, turn: Turn, move: Any, *, by: str, now: datetime) -> tuple[Table, Move]:
     """Close a turn with its move; raises StaleMove if another was first."""
-    closed = db.session.scalars(
-        update(Turn)
-        .where(Turn.id == turn.id, Turn.closed_at.is_(None))
-        .values(closed_at=now)
-        .returning(Turn.id)
-    ).all()
-    if len(closed) != 1:
+    if run(_CLOSE, closes=turn.id, at=now).rowcount != 1:
         raise StaleMove
+    set_committed_value(turn, "closed_at", now)
     after = table.after(turn.seat, move)
     match, seat = table.match, table.seat(turn.seat)
     bank_before = seat.bank_left
@@ -408,12 +422,8 @@ def _deals_anew(table: Table, since: Move) -> bool:
 
 def _turns(match: Match) -> dict[int, tuple[int, int]]:
     """Return how many turns each seat has had, and how many of these are open, by its number."""
-    counted = (
-        select(Turn.seat, func.count(), func.count() - func.count(Turn.closed_at))
-        .where(Turn.match_id == match.id)
-        .group_by(Turn.seat)
-    )
-    return {seat: (had, still_open) for seat, had, still_open in db.session.execute(counted)}
+    counted = run(_COUNT_TURNS, of_match=match.id)
+    return {row.seat: (row.had, row.still_open) for row in counted}
 
 
 def _ask(table: Table, number: int, nth: int, *, now: datetime) -> Turn:

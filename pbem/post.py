@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from pbem import hearing, suppression
-from pbem.ext import db, settings
+from pbem.ext import db, run, settings
 from pbem.models import (
     Letter,
     LetterState,
@@ -52,6 +52,15 @@ _TELL_TALK: Final = (
     "not_done",
     "game_over",
     "talk",
+)
+_DROP_NOTICES: Final = (
+    update(Letter)
+    .where(
+        Letter.turn_id == bindparam("of_turn"),
+        Letter.kind.in_(("your_turn", "reminder")),
+        Letter.state.in_((LetterState.QUEUED, LetterState.RETRY)),
+    )
+    .values(state=LetterState.STALE)
 )
 # News of the same sort follow one wish.
 _WISH: Final = {"declined": "sat_down"}
@@ -353,15 +362,7 @@ def unasked(kind: str) -> str:
 
 def drop_notices(turn: Turn) -> None:
     """Drop what still waits to be told about a turn that is over."""
-    db.session.execute(
-        update(Letter)
-        .where(
-            Letter.turn_id == turn.id,
-            Letter.kind.in_(("your_turn", "reminder")),
-            Letter.state.in_((LetterState.QUEUED, LetterState.RETRY)),
-        )
-        .values(state=LetterState.STALE)
-    )
+    run(_DROP_NOTICES, of_turn=turn.id)
 
 
 def drop_receipts(turn: Turn, ply: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from engine import orders
 from engine.errors import RulesError
@@ -21,6 +21,16 @@ from pbem.table import Table
 MOST: Final = 20  # orders of a seat that wait
 CANCEL: Final = "cancel orders"
 LIST: Final = "orders"
+_WAITING: Final = (
+    select(StandingOrder)
+    .where(
+        StandingOrder.seat_id == bindparam("of_seat"),
+        StandingOrder.player_id == bindparam("of_player"),
+        StandingOrder.hand == bindparam("of_hand"),
+        StandingOrder.ended_at.is_(None),
+    )
+    .order_by(StandingOrder.id)
+)
 
 
 def waiting(seat: Seat, hand: int) -> Sequence[StandingOrder]:
@@ -30,13 +40,8 @@ def waiting(seat: Seat, hand: int) -> Sequence[StandingOrder]:
     """
     if seat.resigned or seat.player_id is None:
         return ()
-    wanted = select(StandingOrder).where(
-        StandingOrder.seat_id == seat.id,
-        StandingOrder.player_id == seat.player_id,
-        StandingOrder.hand == hand,
-        StandingOrder.ended_at.is_(None),
-    )
-    return db.session.scalars(wanted.order_by(StandingOrder.id)).all()
+    of = {"of_seat": seat.id, "of_player": seat.player_id, "of_hand": hand}
+    return db.session.scalars(_WAITING, of).all()
 
 
 def kept(table: Table, seat: Seat) -> list[str]:

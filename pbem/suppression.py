@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import bindparam, delete, exists, select, update
 from sqlalchemy.exc import IntegrityError
 
-from pbem.ext import db
+from pbem.ext import db, run
 from pbem.models import Suppression, Why
+
+_IS_SUPPRESSED: Final = select(exists().where(Suppression.address == bindparam("given")))
 
 
 def is_suppressed(address: str) -> bool:
     """Return whether no letter may go to an address."""
-    found = exists().where(Suppression.address == address)
-    return bool(db.session.scalar(select(found)))
+    return bool(run(_IS_SUPPRESSED, given=address).scalar())
 
 
 def is_blocked(address: str) -> bool:
