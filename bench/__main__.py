@@ -7,7 +7,20 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bench import bots, drain, engine, fuzz, inbox, letter, page, picture, reading, replies, web
+from bench import (
+    bots,
+    drain,
+    engine,
+    fuzz,
+    inbox,
+    letter,
+    page,
+    picture,
+    reading,
+    replies,
+    start,
+    web,
+)
 from bench.measure import Asked
 
 # The picture comes first: it tells what drawing the cards costs, once.
@@ -22,6 +35,7 @@ BENCHMARKS: Final = {
     "web": web.run,
     "page": page.run,
     "drain": drain.run,
+    "start": start.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final = {"bots": bots.run}

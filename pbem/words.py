@@ -52,7 +52,7 @@ def speaker(names: Sequence[str]) -> Callable[[Phrase], str]:
         pattern = (
             spoken.ugettext(phrase.text)
             if phrase.one is None
-            else spoken.ungettext(phrase.one, phrase.text, phrase.fields["n"])
+            else spoken.ungettext(phrase.one, phrase.text, words["n"])
         )
         said: str = pattern % words if words else pattern
         return said
