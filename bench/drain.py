@@ -1,26 +1,26 @@
 """The outbox against a relay: beside Postfix's own source of mail, Flask-Mail, and a slow relay.
 
-Letters are rows, and the outbox writes each when it sends it. So there are two figures: all of
-it, and the sending alone, which is what is left of the time without the writing. Each session is
-a worker process; all share one durable SQLite database, as they do on one machine.
+Letters are rows, and the outbox writes each when it sends it. So there are two figures: one of
+all its work, and one with letters that were written before. Each session is a worker process;
+all share one durable SQLite database, as they do on one machine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import pickle
 import secrets
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from aiosmtpd.controller import Controller
 from flask import Flask
@@ -30,7 +30,7 @@ from sqlalchemy import insert, select, update
 
 from bench.measure import Asked, Bar, Pair, judge, pairs, took
 from bench.postfix import Postfix, running_postfix
-from pbem import create_app, failpoints, lobby, play
+from pbem import create_app, lobby, play
 from pbem.config import Settings
 from pbem.ext import db, settings, writing
 from pbem.lobby import Chair
@@ -51,43 +51,19 @@ BESIDE_FLASK_MAIL: Final = (1.5, 2.2)
 SLOW: Final = 0.05  # seconds that a relay thinks before it says "250"
 CONNECTIONS: Final = 8
 TO_SLOW: Final = (0.8, 0.9)  # of what that many connections can carry
+READY: Final = "letters"  # the file of those that were written before
 NOW: Final = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a worker sent, in how many seconds, and in how many of these it wrote letters."""
+class How(StrEnum):
+    """Whether letters are written when they are sent, or were written before."""
 
-    letters: int
-    seconds: float
-    writing: float
+    WHOLE = "whole"
+    READY = "ready"
 
 
-@dataclass(frozen=True, slots=True)
-class Drained:
-    """Letters in a second of the whole work, and of the sending alone."""
-
-    whole: float
-    alone: float
-
-
-class Stopwatch:
-    """Counts the seconds in which an outbox writes letters, by the points that it passes."""
-
-    def __init__(self) -> None:
-        self._began = self._writing = 0.0
-
-    def passed(self, point: str) -> None:
-        """Take note of the point that is reached."""
-        if point == "letter: true":
-            self._began = time.perf_counter()
-        if point == "letter: written":
-            self._writing += time.perf_counter() - self._began
-
-    def read(self) -> float:
-        """Return the seconds counted so far, and begin anew."""
-        counted, self._writing = self._writing, 0.0
-        return counted
+# Letters in a second, by how they are sent.
+Rates: TypeAlias = dict[How, float]
 
 
 class SlowRelay(Mailbox):
@@ -113,7 +89,7 @@ def run(asked: Asked) -> Iterator[Bar]:
         with app.app_context():
             upgrade()
             _fill()
-            mail = _example()
+            mail = _write_all(folder / READY)
             with running_postfix() as postfix:
                 yield from _into_postfix(folder, postfix, mail, asked)
             yield _into_slow(folder, asked)
@@ -142,9 +118,9 @@ def _into_postfix(folder: Path, postfix: Postfix, mail: bytes, asked: Asked) -> 
             peer = partial(by_source, sessions)
             found = _drains(workers[:sessions], postfix.taken, peer, asked)
             name = f"drain to Postfix, {sessions} at once, {len(mail) / 1000:.0f} kB"
-            yield _alone(name, found, "smtp-source", *bar)
+            yield _ready(name, found, "smtp-source", *bar)
         found = _drains(workers[:1], postfix.taken, by_flask_mail, asked)
-        yield _alone("drain to Postfix", found, "Flask-Mail's send()", *BESIDE_FLASK_MAIL)
+        yield _ready("drain to Postfix", found, "Flask-Mail's send()", *BESIDE_FLASK_MAIL)
 
 
 def _into_slow(folder: Path, asked: Asked) -> Bar:
@@ -157,28 +133,28 @@ def _into_slow(folder: Path, asked: Asked) -> Bar:
     finally:
         controller.stop()
     least, goal = TO_SLOW
-    alone = median(drained.alone for drained, _ in found)
+    ready = median(rates[How.READY] for rates, _ in found)
     return judge(
         f"drain to a relay that waits {SLOW * 1000:.0f} ms, {CONNECTIONS} at once"
-        f" (the sending alone {alone:.0f} a second)",
+        f" (letters written before: {ready:.0f} a second)",
         "letters a second",
-        [(drained.whole, limit) for drained, limit in found],
+        [(rates[How.WHOLE], limit) for rates, limit in found],
         peer="the most possible",
         least=least,
         goal=goal,
     )
 
 
-def _alone(
-    name: str, found: Sequence[tuple[Drained, float]], peer: str, least: float, goal: float
+def _ready(
+    name: str, found: Sequence[tuple[Rates, float]], peer: str, least: float, goal: float
 ) -> Bar:
-    """Return the bar of the sending alone, whose name tells of the whole work."""
-    whole = median(drained.whole for drained, _ in found)
-    part = median(drained.whole / theirs for drained, theirs in found)
+    """Return the bar of letters that were written before; its name tells of the whole work."""
+    whole = median(rates[How.WHOLE] for rates, _ in found)
+    part = median(rates[How.WHOLE] / theirs for rates, theirs in found)
     return judge(
         f"{name}, letters written before (written on the way: {whole:.0f}, {part:.2f})",
         "a second",
-        [(drained.alone, theirs) for drained, theirs in found],
+        [(rates[How.READY], theirs) for rates, theirs in found],
         peer=peer,
         least=least,
         goal=goal,
@@ -190,35 +166,35 @@ def _drains(
     taken: Callable[[], Sequence[str]],
     peer: Callable[[], float],
     asked: Asked,
-) -> Sequence[tuple[Drained, float]]:
+) -> Sequence[tuple[Rates, float]]:
     """Return what each round gave, ours and the peer's."""
-    rounds: list[Drained] = []
+    rounds: list[Rates] = []
 
     def ours() -> float:
-        rounds.append(drain(workers, taken))
-        return rounds[-1].alone
+        rounds.append({how: drain(workers, taken, how) for how in How})
+        return rounds[-1][How.READY]
 
     found: Sequence[Pair] = pairs(ours, peer, asked)
     # Where all was measured once more, the first rounds do not count.
     kept = rounds[-len(found) :]
-    return [(drained, theirs) for drained, (_, theirs) in zip(kept, found, strict=True)]
+    return [(rates, theirs) for rates, (_, theirs) in zip(kept, found, strict=True)]
 
 
-def drain(workers: Sequence[Connection], taken: Callable[[], Sequence[str]]) -> Drained:
+def drain(workers: Sequence[Connection], taken: Callable[[], Sequence[str]], how: How) -> float:
     """Queue all letters, let the workers send them, and look that each came once."""
     expected = _queue()
     taken()
-    sent: list[Sent] = []
+    sent: list[int] = []
 
     def work() -> None:
         for worker in workers:
-            worker.send("drain")
+            worker.send(how)
         sent.extend(worker.recv() for worker in workers)
 
     seconds = took(work)
     assert sorted(taken()) == expected
-    assert sum(one.letters for one in sent) == LETTERS
-    return Drained(LETTERS / seconds, LETTERS / max(one.seconds - one.writing for one in sent))
+    assert sum(sent) == LETTERS
+    return LETTERS / seconds
 
 
 @contextmanager
@@ -242,22 +218,21 @@ def working(folder: Path, port: int, number: int) -> Iterator[list[Connection]]:
 def _work(line: Connection, folder: Path, port: int) -> None:
     """Drain the outbox again and again, until the line is closed."""
     app = create_app(_settings(folder, port=port))
-    stopwatch = Stopwatch()
-    with app.app_context():
-        failpoints.hook_in(stopwatch.passed)
+    parcels: dict[int, Parcel] = pickle.loads((folder / READY).read_bytes())
+
+    def ready(letter: Letter) -> Parcel:
+        return parcels[letter.id]
+
+    ways = {How.WHOLE: letters.parcel, How.READY: ready}
+    with app.app_context(), suppress(EOFError):
         line.send("ready")
-        while _is_told(line):
-            began, sent = time.perf_counter(), 0
+        while True:
+            # An outbox that stored what it has written would read it here.
+            letters.parcel = ways[line.recv()]
+            sent = 0
             while went_out := outbox.send_due(now=NOW):
                 sent += went_out
-            line.send(Sent(sent, time.perf_counter() - began, stopwatch.read()))
-
-
-def _is_told(line: Connection) -> bool:
-    try:
-        return bool(line.recv())
-    except EOFError:
-        return False
+            line.send(sent)
 
 
 def _settings(folder: Path, *, port: int) -> Settings:
@@ -325,12 +300,12 @@ def _played(match_id: int) -> int:
     return db.session.scalars(asks.where(Turn.id.in_(open_turn), Letter.kind == "your_turn")).one()
 
 
-def _example() -> bytes:
-    """Return one of the letters as it goes over the wire."""
-    letter_id = db.session.scalar(select(Letter.id).where(Letter.state == LetterState.QUEUED))
-    assert letter_id is not None, "they are queued"
-    letter = letters.read(letter_id)
-    return Parcel(letters.build(letter), recipient=letter.address).as_bytes()
+def _write_all(file: Path) -> bytes:
+    """Write all letters into a file, for the workers; return the first as the wire has it."""
+    ids = db.session.scalars(select(Letter.id).where(Letter.state == LetterState.QUEUED)).all()
+    parcels = {letter_id: letters.parcel(letters.read(letter_id)) for letter_id in ids}
+    file.write_bytes(pickle.dumps(parcels))
+    return parcels[ids[0]].as_bytes()
 
 
 def _send_by_flask_mail(mail: bytes, port: int) -> None:

@@ -21,7 +21,7 @@ from pbem.ext import db, settings, writing
 from pbem.failpoints import reached
 from pbem.links import Links
 from pbem.mail import letters
-from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
+from pbem.mail.smtp import CutOff, PatientConnection, Postman
 from pbem.models import Beat, Letter, LetterState, Turn
 
 BATCH: Final = 20  # letters claimed at once
@@ -230,7 +230,7 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
         return False
     reached("letter: true")
     try:
-        parcel = Parcel(letters.build(letter), recipient=letter.address)
+        parcel = letters.parcel(letter)
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
