@@ -42,8 +42,8 @@ _RANKS = {
 def speaker(names: Sequence[str]) -> Callable[[Phrase], str]:
     """Return a function that says phrases at a table of these names, seat 1 first.
 
-    It speaks the language in which it was asked for, to the end: a page says hundreds of
-    phrases, and to find the reader's language takes longer than to say one.
+    It is for the language in which it was asked for: a page says hundreds of phrases, and to
+    find the reader's language takes longer than to say one.
     """
     spoken, card_said = get_translations(), cache(card)
 

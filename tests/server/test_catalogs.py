@@ -191,7 +191,7 @@ def test_a_moment_is_told_in_french(speaking_french: Flask) -> None:
     assert words.moment(when, "Europe/Paris") == "jeu. 3 déc., 18:00 (heure de Paris)"
 
 
-def test_a_speaker_keeps_to_the_language_in_which_it_was_asked_for(speaking_french: Flask) -> None:
+def test_a_speaker_is_for_the_language_in_which_it_was_asked_for(speaking_french: Flask) -> None:
     played = Phrase("%(seat)s played %(card)s.", {"seat": 1, "card": CARDS["9LK"]})
     say = words.speaker(["Ann"])
     said = say(played)
