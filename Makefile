@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Beside 18, which all tests use: 16 comes with the same wheel, 15 with Debian 12 (postgresql-15).
+POSTGRES_OTHERS ?= 15 16
 
 .PHONY: help demo test torture bench check fix lock audit golden catalogs screens clean
 
@@ -29,6 +31,10 @@ torture: $(VENV)/tests ## the long runs: processes killed, disks full, moves at 
 	RELAY_QUEUE=2000 $(BIN)/pytest -q tests/faults/test_real_relay.py -k outage
 	REALLY_EMPTY=1 $(BIN)/pytest -q tests/server/test_packages.py
 	ATTEMPTS=10000 $(BIN)/pytest -q tests/server/test_limits.py -k ten_thousand
+	for version in $(POSTGRES_OTHERS); do \
+		POSTGRES=$$version $(BIN)/pytest -q -n auto --dist worksteal -k postgresql tests/server tests/faults || exit 1; \
+		POSTGRES=$$version PYTHONPATH=. $(BIN)/python -m torture kill-postgres || exit 1; \
+	done
 
 $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'

@@ -9,11 +9,13 @@ from typing import Final
 
 from bench import (
     bots,
+    commit,
     drain,
     engine,
     fuzz,
     inbox,
     letter,
+    move_http,
     page,
     picture,
     reading,
@@ -36,6 +38,9 @@ BENCHMARKS: Final = {
     "page": page.run,
     "drain": drain.run,
     "start": start.run,
+    "commit": commit.run,
+    "commit-postgres": commit.on_postgres,
+    "move-http": move_http.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final = {"bots": bots.run}

@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import func, select, update
+from sqlalchemy.orm import selectinload
+from sqlalchemy.orm.attributes import set_committed_value
 
 from engine import deal
 from engine.bots import BOTS
@@ -101,7 +103,7 @@ def make_move(
         # 1. The turn, with its match locked: moves of one match come one by one.
         turn = _locked(turn_id)
         reached("move: held")
-        played = db.session.scalar(select(Move).where(Move.turn_id == turn.id))
+        played = next((move for move in turn.match.moves if move.turn_id == turn.id), None)
         if played is not None:
             if orders:
                 table = load(turn.match)
@@ -142,12 +144,15 @@ def choose_for(turn_id: int, bot: str) -> str | None:
 def time_out(turn_id: int, *, now: datetime) -> bool:
     """Do what the table's opener chose for a seat whose time and grace are over.
 
-    Returns False, with nothing changed, if the move came first or the deadline moved.
+    Returns False, with nothing changed, if the move came first, the deadline moved, or
+    somebody else is at the match just now.
     """
     text = choose_for(turn_id, HOUSE)
     if text is None:
         return False
     with writing():
+        if _is_held_elsewhere(turn_id):
+            return False
         turn = _locked(turn_id)
         is_out = deadlines.is_out_of_time(turn.deadline, now)
         if turn.closed_at is not None or turn.match.paused_at is not None or not is_out:
@@ -165,11 +170,16 @@ def time_out(turn_id: int, *, now: datetime) -> bool:
 
 
 def house_plays(turn_id: int, *, now: datetime) -> bool:
-    """Let the house move at once for a seat that it keeps; False if that is not so any more."""
+    """Let the house move at once for a seat that it keeps.
+
+    Returns False, with nothing changed, if that is not so any more, or as for `time_out`.
+    """
     text = choose_for(turn_id, HOUSE)
     if text is None:
         return False
     with writing():
+        if _is_held_elsewhere(turn_id):
+            return False
         turn = _locked(turn_id)
         seat = turn.asked
         if turn.closed_at is not None or not (seat.is_kept or seat.resigned):
@@ -243,11 +253,31 @@ def close_note(
     )
 
 
+def _is_held_elsewhere(turn_id: int) -> bool:
+    """Return whether a turn's match is held, as by another worker; if not, hold it.
+
+    Who only keeps time does not wait then, and looks again later.
+    """
+    held = select(Match.id).join(Turn).where(Turn.id == turn_id)
+    held = held.with_for_update(of=Match, key_share=True, skip_locked=True)
+    return db.session.scalar(held) is None
+
+
 def _locked(turn_id: int) -> Turn:
-    turn = db.session.get_one(Turn, turn_id)
-    lock(turn.match)
-    db.session.refresh(turn)
-    db.session.refresh(turn.asked)
+    """Hold a turn's match, and read all that a move needs behind the lock, each row once."""
+    match_id = select(Turn.match_id).where(Turn.id == turn_id).scalar_subquery()
+    players = selectinload(Match.seats).joinedload(Seat.player)
+    held = (
+        select(Match)
+        .where(Match.id == match_id)
+        .options(players.selectinload(Player.absences), selectinload(Match.moves))
+        .with_for_update(key_share=True)  # as in `lock`
+    )
+    match = db.session.scalars(held, execution_options={"populate_existing": True}).one()
+    turn = db.session.get_one(Turn, turn_id, populate_existing=True)
+    # The session forgets rows that nobody holds, and would read them again.
+    set_committed_value(turn, "match", match)
+    set_committed_value(turn, "asked", next(s for s in match.seats if s.number == turn.seat))
     return turn
 
 
@@ -339,11 +369,11 @@ def _settle(table: Table, *, now: datetime) -> tuple[Table, list[Turn]]:
     """
     asked: list[Turn] = []
     while True:
-        asked += [
-            _ask(table, number, now=now)
-            for number in sorted(table.game.to_move(table.state))
-            if open_turn(table.match, number) is None
-        ]
+        turns = _turns(table.match)
+        for number in sorted(table.game.to_move(table.state)):
+            had, still_open = turns.get(number, (0, 0))
+            if not still_open:
+                asked.append(_ask(table, number, had + 1, now=now))
         ready = next(((turn, *own) for turn in asked if (own := _unasked(table, turn, now))), None)
         if ready is None:
             return table, asked
@@ -376,13 +406,22 @@ def _deals_anew(table: Table, since: Move) -> bool:
     return any(event.kind == "deal" for ply in followed for event in ply.events)
 
 
-def _ask(table: Table, number: int, *, now: datetime) -> Turn:
+def _turns(match: Match) -> dict[int, tuple[int, int]]:
+    """Return how many turns each seat has had, and how many of these are open, by its number."""
+    counted = (
+        select(Turn.seat, func.count(), func.count() - func.count(Turn.closed_at))
+        .where(Turn.match_id == match.id)
+        .group_by(Turn.seat)
+    )
+    return {seat: (had, still_open) for seat, had, still_open in db.session.execute(counted)}
+
+
+def _ask(table: Table, number: int, nth: int, *, now: datetime) -> Turn:
     match, seat = table.match, table.seat(number)
-    asked = select(func.count()).where(Turn.match_id == match.id, Turn.seat == number)
     turn = Turn(
         match=match,
         seat=number,
-        nth=(db.session.scalar(asked) or 0) + 1,
+        nth=nth,
         ply=match.ply,
         opened_at=now,
         deadline=now,

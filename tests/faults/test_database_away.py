@@ -8,10 +8,12 @@ from contextlib import ExitStack, contextmanager
 from html import unescape
 
 import pytest
-from cast import first_turn, move_links, signed_in, words
+from cast import by_number, first_turn, letters_to, move_links, signed_in, words
 from sqlalchemy import create_engine, event, func, select, text
+from sqlalchemy.exc import OperationalError
 
 from pbem.ext import db
+from pbem.mail import inbox
 from pbem.models import Letter, Match, Move, Note, Turn
 
 TOLD = (
@@ -128,6 +130,77 @@ def test_a_move_is_refused_whole_and_counts_once_when_it_is_made_again(
     assert db.session.get_one(Match, match_id).ply > ply
     moves = select(func.count()).select_from(Move).where(Move.ply == ply + 1)
     assert db.session.scalar(moves) == 1
+
+
+@contextmanager
+def failing_once(app, point: str, fault: str) -> Iterator[list[str]]:
+    """Let PostgreSQL break a transaction off at a failpoint, once; gives what failed."""
+    failed: list[str] = []
+
+    def hook(name: str) -> None:
+        if name != point or failed:
+            return
+        failed.append(name)
+        if fault == "answer lost":
+            raise OperationalError("COMMIT", None, ConnectionError("answer lost"))
+        if fault == "connection lost":
+            ours = db.session.scalar(text("SELECT pg_backend_pid()"))
+            with db.engine.connect() as other:
+                other.execute(text(f"SELECT pg_terminate_backend({ours})"))
+        else:
+            db.session.execute(text(f"DO $$ BEGIN RAISE SQLSTATE '{fault}'; END $$"))
+
+    app.extensions["pbem.failpoints"] = hook
+    try:
+        yield failed
+    finally:
+        del app.extensions["pbem.failpoints"]
+
+
+DEADLOCK, SERIALISATION = "40P01", "40001"
+BROKEN_OFF = [
+    ("move: held", DEADLOCK),
+    ("move: stored", SERIALISATION),
+    ("move: told", DEADLOCK),
+    ("move: told", "connection lost"),  # and so at the commit
+    ("move: committed", "answer lost"),  # it counts, and nobody was told
+]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("point", "fault"), BROKEN_OFF)
+def test_a_move_whose_transaction_breaks_counts_once_when_its_link_is_opened_again(
+    app, mailbox, now, point, fault
+) -> None:
+    name, letter, match = first_turn(mailbox, now=now)
+    code, ply = match.code, match.ply
+    link, browser, before = move_links(letter)[0], signed_in(app, name), counts()
+    with failing_once(app, point, fault) as failed:
+        check(browser.post(link))
+    assert failed == [point]
+    assert (counts() == before) is (point != "move: committed")
+    again = browser.post(link)
+    assert again.status_code == 200
+    match = db.session.query(Match).filter_by(code=code).one()
+    assert [move.ply for move in match.moves[ply:] if move.by == "link"] == [ply + 1]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("point", "fault"), BROKEN_OFF)
+def test_a_reply_whose_transaction_breaks_counts_once_when_it_is_read_again(
+    app, mailbox, listener, now, point, fault
+) -> None:
+    name, letter, match = first_turn(mailbox, now=now)
+    match_id, ply = match.id, match.ply
+    by_number(listener, letter, 1)
+    with failing_once(app, point, fault) as failed:
+        inbox.read_all(now=now)
+        inbox.read_all(now=now + 2 * inbox.LEASE)
+    assert failed == [point]
+    moves = db.session.get_one(Match, match_id).moves[ply:]
+    assert [move.ply for move in moves if move.by == "reply"] == [ply + 1]
+    assert db.session.query(Note).one().verdict in ("move", "repeated")
+    assert len(letters_to(name, "receipt")) == 1
 
 
 def test_every_page_and_the_watcher_say_so(app, mailbox, now) -> None:
