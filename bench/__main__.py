@@ -10,14 +10,17 @@ from typing import Final
 from bench import (
     bots,
     commit,
+    drain,
     engine,
     fuzz,
     inbox,
     letter,
     move_http,
+    page,
     picture,
     reading,
     replies,
+    start,
     web,
 )
 from bench.measure import Asked
@@ -32,6 +35,9 @@ BENCHMARKS: Final = {
     "replies": replies.run,
     "inbox": inbox.run,
     "web": web.run,
+    "page": page.run,
+    "drain": drain.run,
+    "start": start.run,
     "commit": commit.run,
     "commit-postgres": commit.on_postgres,
     "move-http": move_http.run,

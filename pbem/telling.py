@@ -22,6 +22,7 @@ from pbem.table import Table, load
 
 # Moves that were played for their player, who reads of them like of any other's.
 UNASKED: Final = ("forced", "order")
+_COLON: Final = Phrase(N_(":"))
 
 
 # How orders are written, for letters and pages. In a mail no line of it may be an order, so
@@ -194,7 +195,7 @@ def sentence(event: Event, seat: int | None, say: Callable[[Phrase], str]) -> st
     line = line[:1].upper() + line[1:]
     if not event.points:
         return line
-    return f"{line.removesuffix('.')}{gettext(':')} {words.points(event.points)}."
+    return f"{line.removesuffix('.')}{say(_COLON)} {words.points(event.points)}."
 
 
 def log(table: Table, seat: int | None) -> tuple[tuple[int, tuple[str, ...]], ...]:

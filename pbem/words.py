@@ -8,13 +8,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from babel import Locale
 from babel.dates import format_datetime
 from babel.lists import format_list
-from flask_babel import get_locale, gettext, ngettext
+from flask_babel import get_locale, get_translations, gettext, ngettext
 
 from engine.decktet import Card, Rank, Suit
 from engine.game import N_, FieldValue, Phrase
@@ -39,13 +40,22 @@ _RANKS = {
 
 
 def speaker(names: Sequence[str]) -> Callable[[Phrase], str]:
-    """Return a function that says phrases at a table of these names, seat 1 first."""
+    """Return a function that says phrases at a table of these names, seat 1 first.
+
+    It is for the language in which it was asked for: a page says hundreds of phrases, and to
+    find the reader's language takes longer than to say one.
+    """
+    spoken, card_said = get_translations(), cache(card)
 
     def say(phrase: Phrase) -> str:
         words = {name: value(name, what) for name, what in phrase.fields.items()}
-        if phrase.one is not None:
-            return ngettext(phrase.one, phrase.text, phrase.fields["n"], **words)
-        return gettext(phrase.text, **words) if words else gettext(phrase.text)
+        pattern = (
+            spoken.ugettext(phrase.text)
+            if phrase.one is None
+            else spoken.ungettext(phrase.one, phrase.text, words["n"])
+        )
+        said: str = pattern % words if words else pattern
+        return said
 
     def value(name: str, what: FieldValue) -> Any:
         if name in ("seat", "other") and isinstance(what, int):
@@ -53,9 +63,9 @@ def speaker(names: Sequence[str]) -> Callable[[Phrase], str]:
         if isinstance(what, Phrase):
             return say(what)
         if isinstance(what, Card):
-            return card(what)
+            return card_said(what)
         if isinstance(what, Suit):
-            return suit(what)
+            return spoken.ugettext(_SUITS[what])
         return what
 
     return say

@@ -11,13 +11,10 @@ import pwd
 import re
 import secrets
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from pathlib import Path
@@ -26,13 +23,13 @@ from cast import parsed
 from conftest import missing
 from mail_server import free_port
 
+from torture.servers import PATH, PATIENCE, end, greets, run, wait_for
+
 DOMAINS = ("players.example", "play.example")  # every address there has a mailbox
 GONE, LATER = "gone.example", "later.example"  # refused at RCPT, for good and for now
 BY_LMTP, BY_PIPE = "lmtp.example", "pipe.example"  # handed on to us
 PASSWORD = "for-tests-only"  # of every mailbox, by IMAP and by SMTP
-PATIENCE = 60  # seconds until something that must happen is given up
 PACKAGES = "postfix dovecot-imapd dovecot-lmtpd dovecot-sieve"
-_PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 _POSTFIX_PID, _DOVECOT_PID = "queue/pid/master.pid", "run/master.pid"
 
 _MAIN_CF = """\
@@ -247,7 +244,7 @@ class MailHost:
         # In the order in which mails move, so that none is missed on its way.
         names = ("deferred", "incoming", "active", "deferred")
         queues = [self.folder / "queue" / name for name in names]
-        _wait_for(lambda: not any(_files(queue) for queue in queues), "the queue to be empty")
+        wait_for(lambda: not any(_files(queue) for queue in queues), "the queue to be empty")
 
     def empty(self) -> None:
         """Forget all mail, and what was logged and routed before."""
@@ -286,7 +283,7 @@ class MailHost:
     def start_relay(self) -> None:
         """Start Postfix and wait until it takes mail."""
         self._postfix("start")
-        _wait_for(lambda: _greets(self.smtp), "Postfix")
+        wait_for(lambda: greets(self.smtp), "Postfix")
 
     @contextmanager
     def relay_down(self) -> Iterator[None]:
@@ -302,13 +299,13 @@ class MailHost:
 
     def start_mailboxes(self) -> None:
         """Start Dovecot and wait until it takes mail and shows it."""
-        _run("dovecot", "-c", str(self.folder / "dovecot.conf"), log=self.folder / "log" / "start")
-        _wait_for(lambda: _greets(self.lmtp) and _greets(self.imap), "Dovecot")
+        run("dovecot", "-c", str(self.folder / "dovecot.conf"), log=self.folder / "log" / "start")
+        wait_for(lambda: greets(self.lmtp) and greets(self.imap), "Dovecot")
 
     @contextmanager
     def mailboxes_down(self) -> Iterator[None]:
         """Stop Dovecot for the time of a block; mail to it waits in Postfix's queue."""
-        _end(self.folder / _DOVECOT_PID)
+        end(self.folder / _DOVECOT_PID)
         (self.folder / _DOVECOT_PID).unlink(missing_ok=True)
         try:
             yield
@@ -318,15 +315,15 @@ class MailHost:
     def hang_up(self, address: str) -> None:
         """Cut the lines of whoever has a mailbox open."""
         config = str(self.folder / "dovecot.conf")
-        _run("doveadm", "-c", config, "kick", address, log=self.folder / "log" / "start")
+        run("doveadm", "-c", config, "kick", address, log=self.folder / "log" / "start")
 
     def stop(self) -> None:
         """Stop both, whatever state they are in."""
-        _end(self.folder / _POSTFIX_PID)
-        _end(self.folder / _DOVECOT_PID)
+        end(self.folder / _POSTFIX_PID)
+        end(self.folder / _DOVECOT_PID)
 
     def _postfix(self, *what: str, program: str = "postfix") -> None:
-        _run(program, "-c", str(self.folder / "postfix"), *what, log=self.folder / "log" / "start")
+        run(program, "-c", str(self.folder / "postfix"), *what, log=self.folder / "log" / "start")
 
     def _use(self, transports: dict[str, str]) -> None:
         """Start Postfix anew with other routes.
@@ -344,7 +341,7 @@ class MailHost:
         mark = secrets.token_hex(8)
         self._postfix(mark, program="postlog")
         path = self.folder / "log" / "postfix.log"
-        _wait_for(lambda: mark in path.read_text(), "the log")
+        wait_for(lambda: mark in path.read_text(), "the log")
         return path.read_text()
 
 
@@ -371,7 +368,7 @@ def running_mail_host() -> Iterator[MailHost]:
 def _look_for_parts() -> None:
     how = f"as root: apt-get install --no-install-recommends {PACKAGES}"
     for program in ("postfix", "dovecot", "openssl"):
-        if shutil.which(program, path=_PATH) is None:
+        if shutil.which(program, path=PATH) is None:
             missing(program, how)
     if os.geteuid() != 0:
         missing("the right to start Postfix", "run the tests as root")
@@ -398,59 +395,16 @@ def _make_certificate(folder: Path) -> None:
     signed = ("-CA", "authority.pem", "-CAkey", "authority.key")
     names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
     log = folder / "log"
-    _run(*made, *authority, log=log, folder=folder)
+    run(*made, *authority, log=log, folder=folder)
     host = ("-keyout", "host.key", "-out", "host.pem", "-addext", "basicConstraints=CA:FALSE")
-    _run(*made, *signed, *host, *names, log=log, folder=folder)
-
-
-def _run(*command: str, log: Path, folder: Path | None = None) -> None:
-    """Run a command to its end; what it says goes to a file.
-
-    A server inherits what is open, and nobody would see the end of a pipe that it holds.
-    """
-    with log.open("a") as said:
-        ended = subprocess.run(
-            command,
-            cwd=folder,
-            check=False,
-            env={"PATH": _PATH},
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            timeout=PATIENCE,
-        )
-    assert ended.returncode == 0, f"{' '.join(command)}: {log.read_text()[-2000:]}"
+    run(*made, *signed, *host, *names, log=log, folder=folder)
 
 
 def _output(*command: str) -> str:
     return subprocess.run(
-        command, env={"PATH": _PATH}, capture_output=True, text=True, check=True, timeout=PATIENCE
+        command, env={"PATH": PATH}, capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout
-
-
-def _end(pid_file: Path) -> None:
-    """End a server and its children, by force if they don't go."""
-    with suppress(OSError, ValueError):
-        group = int(pid_file.read_text())
-        for asked in (signal.SIGTERM, signal.SIGKILL):
-            os.killpg(group, asked)
-            for _ in range(50):
-                os.killpg(group, 0)
-                time.sleep(0.1)
 
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def _greets(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as line:
-        return bool(line.recv(1))
-    return False
-
-
-def _wait_for(happens: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happens():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.05)

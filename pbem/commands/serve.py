@@ -11,13 +11,14 @@ from pbem.commands.setup import ready_application
 from pbem.commands.until import until_stopped
 from pbem.ext import settings
 from pbem.web.server import PageServer
-from pbem.worker import Worker
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
     from flask import Flask
+
+    from pbem.worker import Worker
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
         site = settings()
     logs.to_stderr(site.log_format)
     server = _page_server(app, site.bind_host, site.bind_port)
-    worker = Worker(app) if parsed.with_worker else None
+    worker = _worker(app) if parsed.with_worker else None
     if worker is not None:
         worker.start()
     server.start()
@@ -43,6 +44,13 @@ def run(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     if worker is not None:
         worker.stop()
     return 0
+
+
+def _worker(app: Flask) -> Worker:
+    # Imported here: pages alone start without the libraries of jobs and of mail that comes in.
+    from pbem.worker import Worker
+
+    return Worker(app)
 
 
 def _page_server(app: Flask, host: str, port: int) -> PageServer:

@@ -28,6 +28,7 @@ from pbem.ext import db, settings
 from pbem.links import Links
 from pbem.mail import contents, plain
 from pbem.mail.flatten import flatten
+from pbem.mail.smtp import Parcel
 from pbem.models import Letter, Status
 
 
@@ -121,6 +122,11 @@ def build(letter: Letter) -> EmailMessage:
     with force_locale(letter.language):
         content = contents.content(letter)
         return compose(letter, content)
+
+
+def parcel(letter: Letter) -> Parcel:
+    """Return the letter as the relay gets it; raises what the library raises for a bad one."""
+    return Parcel(build(letter), recipient=letter.address)
 
 
 def compose(letter: Letter, content: plain.Content) -> EmailMessage:

@@ -21,7 +21,7 @@ from pbem.ext import db, settings, writing
 from pbem.failpoints import reached
 from pbem.links import Links
 from pbem.mail import letters
-from pbem.mail.smtp import CutOff, Parcel, PatientConnection, Postman
+from pbem.mail.smtp import CutOff, PatientConnection, Postman
 from pbem.models import Beat, Letter, LetterState, Turn
 
 BATCH: Final = 20  # letters claimed at once
@@ -213,7 +213,7 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
         _log.warning("the relay cannot be used now: %s", _told(error))
         for letter_id in waiting:
             # One that was cut off behind the dot has its own state already.
-            if _is_held(letter_id, until=now + LEASE):
+            if _held(letter_id, until=now + LEASE) is not None:
                 _retry(letter_id, _told(error), now=now)
         return sent, True
     return sent, False
@@ -221,16 +221,16 @@ def _send_all(ids: Sequence[int], *, now: datetime) -> tuple[int, bool]:
 
 def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bool:
     """Send one letter. Raises only when the connection is of no use to the next ones."""
-    if not _is_held(letter_id, until=now + LEASE):
+    letter = _held(letter_id, until=now + LEASE)
+    if letter is None:
         return False
-    letter = letters.read(letter_id)
     # Looked at here and not for all at once: turns end while the letters before it are sent.
     if not letters.is_true(letter):
         _mark(letter_id, state=LetterState.STALE, now=now)
         return False
     reached("letter: true")
     try:
-        parcel = Parcel(letters.build(letter), recipient=letter.address)
+        parcel = letters.parcel(letter)
     except Exception as error:  # noqa: BLE001 - the outermost loop: one bad letter must not stop the next
         # One letter that can't be written must not keep the others.
         _log.exception("letter %s cannot be written", letter_id)
@@ -264,13 +264,12 @@ def _send(letter_id: int, connection: PatientConnection, *, now: datetime) -> bo
     return True
 
 
-def _is_held(letter_id: int, *, until: datetime) -> bool:
-    """Return whether a claimed letter is still ours: a slow relay may have outlived the lease."""
+def _held(letter_id: int, *, until: datetime) -> Letter | None:
+    """Return a claimed letter as it stands; None if a slow relay has outlived its lease."""
     db.session.rollback()
-    held = select(Letter.id).where(
-        Letter.id == letter_id, Letter.state == LetterState.SENDING, Letter.leased_until == until
-    )
-    return db.session.scalar(held) is not None
+    letter = letters.read(letter_id)
+    is_held = letter.state == LetterState.SENDING and letter.leased_until == until
+    return letter if is_held else None
 
 
 def _refused_for(letter_id: int, code: int, reason: bytes | str, *, now: datetime) -> None:

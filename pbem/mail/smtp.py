@@ -78,7 +78,9 @@ class PatientConnection(Connection):
     def configure_host(self) -> smtplib.SMTP:
         """Connect, encrypt and log in."""
         server, port = self.mail.server, self.mail.port
-        context = ssl.create_default_context()
+        # To read the authorities' certificates takes as long as to send five letters.
+        is_encrypted = self.mail.use_ssl or self.mail.use_tls
+        context = ssl.create_default_context() if is_encrypted else None
         host: smtplib.SMTP = (
             _WatchedTLS(server, port, timeout=self._timeout, context=context)
             if self.mail.use_ssl

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, abort, render_template
 from flask_babel import get_locale
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
 
 from engine import GAMES
@@ -16,12 +14,18 @@ from pbem import words
 from pbem.examples import NAMES, example, folder
 from pbem.web.drawing import drawn
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 pages = Blueprint("rules", __name__)
 
 
 @pages.get("/rules/<game_name>")
 def rules(game_name: str) -> str:
     """Show the rules of a game."""
+    # Imported at the first need: of all pages only these are written in Markdown.
+    from markdown_it import MarkdownIt
+
     if game_name not in GAMES:
         abort(404)
     text = (folder() / f"{game_name}.{get_locale()}.md").read_text(encoding="utf-8")

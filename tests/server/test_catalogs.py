@@ -189,3 +189,12 @@ def test_events_and_numbers_are_told_in_french(speaking_french: Flask) -> None:
 def test_a_moment_is_told_in_french(speaking_french: Flask) -> None:
     when = datetime(2026, 12, 3, 17, 0, tzinfo=UTC)
     assert words.moment(when, "Europe/Paris") == "jeu. 3 déc., 18:00 (heure de Paris)"
+
+
+def test_a_speaker_is_for_the_language_in_which_it_was_asked_for(speaking_french: Flask) -> None:
+    played = Phrase("%(seat)s played %(card)s.", {"seat": 1, "card": CARDS["9LK"]})
+    say = words.speaker(["Ann"])
+    said = say(played)
+    with force_locale("en"):
+        assert say(played) == said == "Ann a joué Merchant (9LK)."
+        assert words.speaker(["Ann"])(played) == "Ann played the Merchant (9LK)."
