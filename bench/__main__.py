@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, web
+from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, season, web
 from bench.measure import Asked
 
 # The picture comes first: it tells what drawing the cards costs, once.
@@ -22,13 +22,16 @@ BENCHMARKS: Final = {
     "web": web.run,
 }
 # These take minutes, so they run only when they are asked for.
-ALONE: Final = {"bots": bots.run}
+ALONE: Final = {
+    "bots": bots.run,
+    "season": season.run,
+}
 
 
 def main() -> int:
     """Run what was asked for, print each bar, and count them."""
     given = _arguments()
-    asked = Asked(given.rounds, given.seconds, given.db)
+    asked = Asked(given.rounds, given.seconds, given.db, given.count)
     wanted = BENCHMARKS if given.name == "all" else {given.name: (BENCHMARKS | ALONE)[given.name]}
     bars = []
     for run in wanted.values():
@@ -51,6 +54,7 @@ def _arguments() -> argparse.Namespace:
         "--seconds", type=float, default=usual.seconds, help="of each side's work in a round"
     )
     parser.add_argument("--db", choices=("sqlite", "postgres"), default=usual.db)
+    parser.add_argument("--count", type=int, help="games of a season; by itself those of the bar")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     return parser.parse_args()
 

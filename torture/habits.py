@@ -50,11 +50,13 @@ def new_table(
     chance: random.Random,
     options: Mapping[str, Mapping[str, object]],
     *,
+    paces: Sequence[int] = (12, 24, 48),
+    banks: Sequence[int] = (0, 24, 72),
     now: datetime,
 ) -> Match:
     """Return a game that has begun, of each kind in turn, with some of these players.
 
-    ``options`` are those of each game, by its name.
+    ``options`` are those of each game, by its name; paces and banks are in hours.
     """
     game = list(GAMES.values())[nth % len(GAMES)]
     seats = chance.choice(game.seat_counts)
@@ -62,8 +64,8 @@ def new_table(
     opener, *others = [db.session.get_one(Player, player_id) for player_id in chosen]
     match = lobby.open_table(
         opener, game.name, [Chair()] * len(others), options.get(game.name, {}),
-        pace_hours=chance.choice((12, 24, 48)),
-        bank_hours=chance.choice((0, 24, 72)),
+        pace_hours=chance.choice(paces),
+        bank_hours=chance.choice(banks),
         weekends=chance.random() < 0.3,
         policy=chance.choice((Policy.HOUSE, Policy.HOUSE, Policy.OPEN, Policy.STOP)),
         now=now,

@@ -1,0 +1,342 @@
+"""A season: games of all kinds by real mail, with a made-up clock, people's habits, and faults.
+
+Letters leave over SMTP and are read from their bytes; players press the links that they find
+there, or reply through the server's own listener. Workers are processes. Every game is to end,
+with no promise broken, at a share of the rate of moves that are made with no mail at all.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from time import perf_counter
+from typing import Any, Final
+
+from flask import Flask
+from sqlalchemy import func, select
+
+from bench.measure import Asked, Bar, Pair, judge
+from bench.season_players import FAULTS, People
+from pbem import audit, clocks, deadlines, play
+from pbem.ext import db, writing
+from pbem.mail import listener
+from pbem.mail.listener import Listener
+from pbem.models import Beat, Letter, LetterState, Match, Move, Player, Reminder, Status
+from pbem.web import seat
+from torture import habits, promises, world
+from torture.crew import Crew, Errors, Shift
+from torture.habits import BEGIN
+from torture.relay import Mailbox, free_port, running_mailbox
+
+COUNT: Final = 1000  # games
+AT_ONCE: Final = 250  # games that run at the same time, at most
+NEW: Final = 20  # tables opened at one moment, at most
+PEOPLE: Final = 64
+PACES: Final = (6, 12, 24)  # hours
+BANKS: Final = (0, 6, 24)  # hours
+TICK: Final = timedelta(hours=1)  # as long as the last reminder can come, before the grace is over
+KINDS: Final = {"sqlite": "sqlite", "postgres": "postgresql"}
+WORKERS: Final = {"sqlite": 1, "postgres": 4}
+LEAST: Final = 0.15  # of the rate of bare moves
+GOAL: Final = 0.3
+SLICE: Final = 30.0  # seconds of the season between two looks at bare moves
+BARE: Final = 12  # games whose moves are made with no mail
+MOST_DAYS: Final = 700  # a game that has not ended by then never does
+DIES_AFTER: Final = 40  # statements of a worker that dies, at most
+SHOWN: Final = 20  # wrongs
+_MESSAGE_ID: Final = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.MULTILINE)
+_WAITING: Final = (LetterState.QUEUED, LetterState.RETRY, LetterState.UNKNOWN)
+
+
+class Season:
+    """One run on the application's database: its people, its workers, and what was counted."""
+
+    def __init__(self, app: Flask, mailbox: Mailbox, crew: Crew, port: int, games: int) -> None:
+        """Sign everybody up; the server takes mail at the port."""
+        self.now = BEGIN
+        self.counts: Counter[str] = Counter()
+        self.wrongs: list[str] = []
+        self._chance = random.Random(f"season {games}")
+        self._games, self._opened, self._is_audited = games, 0, False
+        self._mailbox, self._crew = mailbox, crew
+        self._errors = Errors()
+        known = habits.new_players(PEOPLE, self._chance, now=self.now)
+        self.people = People(app, known, self._chance, port)
+        self._ids = list(known)
+        _misbehave(mailbox, self._chance.randbytes(8), self.counts)
+
+    def go_on(self) -> bool:
+        """Let all be done that is due, and go to the next moment; False if nothing is left."""
+        self._open_tables()
+        with writing():
+            # The worker has been at work until now.
+            db.session.merge(Beat(id=1, at=self.now))
+        self._crew.begin([self._shift() for _ in range(self._crew.number)])
+        self.people.act(self.now)
+        self._note_ends()
+        self._crew.begin([Shift(self.now, only_often=True)] * self._crew.number)
+        self._note_ends()
+        mails, self._mailbox.arrived = self._mailbox.arrived, []
+        db.session.rollback()  # what others have written is to be seen
+        self.people.read(mails, self.now)
+        then = self._next()
+        if then is None or then > BEGIN + timedelta(days=MOST_DAYS):
+            return False
+        self.now = then
+        return True
+
+    def look(self) -> None:
+        """Look at all rows once, in the middle of the season."""
+        over = select(func.count(Match.id)).where(Match.status == Status.OVER)
+        if not self._is_audited and (db.session.scalar(over) or 0) * 2 >= self._games:
+            self._is_audited = True
+            self.wrongs += [f"half-way: {wrong}" for wrong in audit.wrongs(now=self.now)]
+
+    def end(self) -> None:
+        """Look at all that has become of it."""
+        self.wrongs += self._errors.taken()
+        self.wrongs += self.people.wrongs
+        self.wrongs += promises.unfinished()
+        self.wrongs += promises.broken()
+        self.wrongs += self.people.deeds.broken()
+        self.wrongs += audit.wrongs(now=self.now)
+        self.wrongs += audit.wrongs_of_tables()
+        self._count()
+
+    def moves(self) -> int:
+        """Return how many moves people have made themselves."""
+        own = select(func.count(Move.id)).where(Move.by.in_(("link", "reply")))
+        return db.session.scalar(own) or 0
+
+    def _open_tables(self) -> None:
+        running = select(func.count(Match.id)).where(Match.status == Status.RUNNING)
+        free = AT_ONCE - (db.session.scalar(running) or 0)
+        for _ in range(min(free, NEW, self._games - self._opened)):
+            _new_table(self._opened, self._ids, self._chance, now=self.now)
+            self._opened += 1
+
+    def _shift(self) -> Shift:
+        dies = self._chance.random() < FAULTS
+        return Shift(self.now, dies_after=self._chance.randrange(DIES_AFTER) if dies else None)
+
+    def _note_ends(self) -> None:
+        for done in self._crew.end():
+            self.counts["fault: workers that died"] += done.died
+            self.wrongs += done.errors
+
+    def _next(self) -> datetime | None:
+        """Return the next moment at which anything is due; None if nothing is."""
+        soon, acts = self.now + TICK, self.people.next_act
+        if self._opened < self._games or (acts is not None and acts <= soon):
+            return soon
+        due = [
+            acts,
+            db.session.scalar(select(func.min(Letter.due_at)).where(Letter.state.in_(_WAITING))),
+            db.session.scalar(
+                select(func.min(Letter.leased_until)).where(Letter.state == LetterState.SENDING)
+            ),
+            *self._of_turns(),
+        ]
+        found = [moment for moment in due if moment is not None]
+        return max(soon, min(found)) if found else None
+
+    def _of_turns(self) -> Iterator[datetime]:
+        """Yield when clocks want something: reminders, ends of time, daily mails, the house."""
+        turns = clocks.open_turns()
+        for turn in turns:
+            player = turn.asked.player
+            if player is None or not turn.asked.is_asked_by_mail:
+                yield self.now  # the house moves at once
+                continue
+            yield turn.deadline + deadlines.GRACE + timedelta(seconds=1)
+            for step in player.reminder_steps:
+                when = deadlines.reminder(step, turn.opened_at, turn.deadline)
+                if when is not None and when > self.now:
+                    yield when
+        for player in db.session.scalars(select(Player).where(Player.digest_at.is_not(None))):
+            if turns and player.digest_at is not None:
+                yield deadlines.next_daily(self.now, player.digest_at, clocks.zone_of(player))
+
+    def _count(self) -> None:
+        """Count what the rows tell of."""
+        db.session.rollback()
+        self.counts += self.people.counts
+        for by, number in db.session.execute(select(Move.by, func.count()).group_by(Move.by)):
+            self.counts[f"moves by {by}"] = number
+        for kind, state, number in db.session.execute(
+            select(Letter.kind, Letter.state, func.count()).group_by(Letter.kind, Letter.state)
+        ):
+            self.counts[f"letter {kind}, {state}"] = number
+        for ended, number in db.session.execute(
+            select(Match.ended, func.count()).group_by(Match.ended)
+        ):
+            self.counts[f"games ended: {ended}"] = number
+        self.counts["reminders"] = db.session.query(Reminder).count()
+        self.counts["days"] = (self.now - BEGIN).days
+
+
+class Bare:
+    """Games of the same kinds on a database of the same kind, whose moves are made alone."""
+
+    def __init__(self, app: Flask) -> None:
+        """Open the tables; must run in the application's context."""
+        self._app = app
+        self._chance = random.Random("bare")
+        self._ids = list(habits.new_players(PEOPLE, self._chance, now=BEGIN))
+        self._opened = 0
+        self._matches = [self._table() for _ in range(BARE)]
+
+    def rate(self, seconds: float) -> float:
+        """Return how many moves are made in a second."""
+        made, spent = 0, 0.0
+        with self._app.app_context():
+            while spent < seconds:
+                turn_id = self._turn()
+                text = play.choose_for(turn_id, "random")
+                assert text is not None, "it is open"
+                start = perf_counter()
+                play.make_move(turn_id, text, by="link", now=BEGIN)
+                spent += perf_counter() - start
+                made += 1
+        return made / spent
+
+    def _turn(self) -> int:
+        """Return an open turn, of a new game where one has ended."""
+        nth = self._chance.randrange(BARE)
+        turns = clocks.open_turns(match=db.session.get_one(Match, self._matches[nth]))
+        for turn in turns:
+            return turn.id
+        self._matches[nth] = self._table()
+        return self._turn()
+
+    def _table(self) -> int:
+        self._opened += 1
+        return _new_table(self._opened, self._ids, self._chance, now=BEGIN).id
+
+
+def run(asked: Asked) -> Iterator[Bar]:
+    """Play a season to its end, and bare moves by turns."""
+    try:
+        season, found = play_season(asked)
+    finally:
+        world.clean_up()
+    for what, figure in sorted(season.counts.items()):
+        print(f"  {what}: {figure:,}")
+    for wrong in season.wrongs[:SHOWN]:
+        print(f"  wrong: {wrong}")
+    over = sum(number for what, number in season.counts.items() if what.startswith("games ended"))
+    yield Bar(f"season: {over} games ended of {_games(asked)}", over == _games(asked))
+    yield Bar(f"season: {len(season.wrongs)} promises broken (at most 0)", not season.wrongs)
+    yield judge(
+        f"season on {asked.db}", "moves a second", found,
+        peer="play.make_move alone", least=LEAST, goal=GOAL,
+    )  # fmt: skip
+
+
+def play_season(asked: Asked) -> tuple[Season, list[Pair]]:
+    """Return a season that was played to its end, and its rates beside those of bare moves."""
+    kind = KINDS[asked.db]
+    with running_mailbox() as mailbox, world.world(kind) as other:
+        bare = Bare(other)
+        with world.world(kind, smtp_port=mailbox.port) as app:
+            port = _listen_at_free_port(app)
+            site = app.extensions["pbem.settings"]
+            with Crew(site, WORKERS[asked.db]) as crew:
+                season = Season(app, mailbox, crew, port, _games(asked))
+                with _at_made_up_time(lambda: season.now), _listening(app):
+                    found = list(_pairs(season, bare, asked.seconds))
+                    season.end()
+            return season, found
+
+
+def _pairs(season: Season, bare: Bare, seconds: float) -> Iterator[Pair]:
+    """Play to the end; yield the rates of each slice and of bare moves after it."""
+    goes_on, before = True, 0
+    while goes_on:
+        start = perf_counter()
+        while goes_on and perf_counter() - start < SLICE:
+            goes_on = season.go_on()
+        spent, moves = perf_counter() - start, season.moves()
+        if moves > before:
+            yield (moves - before) / spent, bare.rate(seconds)
+        before = moves
+        season.look()
+
+
+def _games(asked: Asked) -> int:
+    return COUNT if asked.count is None else asked.count
+
+
+def _new_table(nth: int, ids: list[int], chance: random.Random, *, now: datetime) -> Match:
+    """Return a game that has begun; six hands of Bisque are hundreds of moves, so it has fewer."""
+    options: dict[str, dict[str, object]] = {
+        "biscuit": {name: chance.random() < 0.3 for name in ("excuse", "pawns", "courts")},
+        "bisque": {"rounds": chance.choice((1, 2))},
+    }
+    return habits.new_table(nth, ids, chance, options, paces=PACES, banks=BANKS, now=now)
+
+
+def _listen_at_free_port(app: Flask) -> int:
+    port = free_port()
+    app.extensions["pbem.settings"] = replace(
+        app.extensions["pbem.settings"], listen_protocol="lmtp", listen_port=port
+    )
+    return port
+
+
+@contextmanager
+def _listening(app: Flask) -> Iterator[None]:
+    found = Listener(app)
+    found.start()
+    try:
+        yield
+    finally:
+        found.stop()
+
+
+@contextmanager
+def _at_made_up_time(read: Callable[[], datetime]) -> Iterator[None]:
+    """Let the pages of moves and the way in for mail read another clock than the machine's."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+            return read().astimezone(tz)
+
+    modules: tuple[Any, ...] = (seat, listener)
+    for module in modules:
+        module.datetime = Clock
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.datetime = datetime
+
+
+def _misbehave(mailbox: Mailbox, seed: bytes, counts: Counter[str]) -> None:
+    """Let a relay refuse for now, or hang up once on a letter that it has taken."""
+    chance = random.Random(seed)
+    hung_up: set[bytes] = set()
+
+    def happens(what: str) -> bool:
+        hit = chance.random() < FAULTS / 3
+        counts[f"fault: {what}"] += hit
+        return hit
+
+    def hangs_up(raw: bytes) -> bool:
+        name = _MESSAGE_ID.search(raw)
+        assert name is not None, "each letter has one"
+        # A letter that is cut off twice is given up, as it should be.
+        if name[1] in hung_up or not happens("hung up behind the dot"):
+            return False
+        hung_up.add(name[1])
+        return True
+
+    mailbox.on_rcpt = lambda _to: "450 4.2.0 greylisted" if happens("refused RCPT") else None
+    mailbox.on_data = lambda _raw: "451 4.3.0 not now" if happens("refused DATA") else None
+    mailbox.hangs_up = hangs_up
