@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, season, web
-from bench.measure import Asked
+from bench.measure import Asked, Bar
+
+Benchmark: TypeAlias = Callable[[Asked], Iterator[Bar]]
 
 # The picture comes first: it tells what drawing the cards costs, once.
-BENCHMARKS: Final = {
+BENCHMARKS: Final[dict[str, Benchmark]] = {
     "picture": picture.run,
     "letter": letter.run,
     "engine": engine.run,
@@ -22,7 +25,7 @@ BENCHMARKS: Final = {
     "web": web.run,
 }
 # These take minutes, so they run only when they are asked for.
-ALONE: Final = {
+ALONE: Final[dict[str, Benchmark]] = {
     "bots": bots.run,
     "season": season.run,
 }

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from flask import Flask
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, or_, select
 
 from bench.measure import Asked, Bar, Pair, judge
 from bench.season_players import FAULTS, People
@@ -26,7 +26,7 @@ from pbem import audit, clocks, deadlines, play
 from pbem.ext import db, writing
 from pbem.mail import listener
 from pbem.mail.listener import Listener
-from pbem.models import Beat, Letter, LetterState, Match, Move, Player, Reminder, Status
+from pbem.models import Beat, Letter, LetterState, Match, Move, Note, Reminder, Status
 from pbem.web import seat
 from torture import habits, promises, world
 from torture.crew import Crew, Errors, Shift
@@ -36,7 +36,7 @@ from torture.relay import Mailbox, free_port, running_mailbox
 COUNT: Final = 1000  # games
 AT_ONCE: Final = 250  # games that run at the same time, at most
 NEW: Final = 20  # tables opened at one moment, at most
-PEOPLE: Final = 64
+PEOPLE: Final = 64  # at most
 PACES: Final = (6, 12, 24)  # hours
 BANKS: Final = (0, 6, 24)  # hours
 TICK: Final = timedelta(hours=1)  # as long as the last reminder can come, before the grace is over
@@ -65,7 +65,7 @@ class Season:
         self._games, self._opened, self._is_audited = games, 0, False
         self._mailbox, self._crew = mailbox, crew
         self._errors = Errors()
-        known = habits.new_players(PEOPLE, self._chance, now=self.now)
+        known = habits.new_players(_people(games), self._chance, now=self.now)
         self.people = People(app, known, self._chance, port)
         self._ids = list(known)
         _misbehave(mailbox, self._chance.randbytes(8), self.counts)
@@ -79,8 +79,9 @@ class Season:
         self._crew.begin([self._shift() for _ in range(self._crew.number)])
         self.people.act(self.now)
         self._note_ends()
-        self._crew.begin([Shift(self.now, only_often=True)] * self._crew.number)
-        self._note_ends()
+        if self._has_mail():
+            self._crew.begin([Shift(self.now, only_often=True)] * self._crew.number)
+            self._note_ends()
         mails, self._mailbox.arrived = self._mailbox.arrived, []
         db.session.rollback()  # what others have written is to be seen
         self.people.read(mails, self.now)
@@ -129,6 +130,13 @@ class Season:
             self.counts["fault: workers that died"] += done.died
             self.wrongs += done.errors
 
+    def _has_mail(self) -> bool:
+        """Return whether mail waits, in either direction, that the jobs have not seen."""
+        db.session.rollback()
+        unread = exists().where(Note.read_at.is_(None))
+        unsent = exists().where(Letter.state.in_(_WAITING), Letter.due_at <= self.now)
+        return bool(db.session.scalar(select(or_(unread, unsent))))
+
     def _next(self) -> datetime | None:
         """Return the next moment at which anything is due; None if nothing is."""
         soon, acts = self.now + TICK, self.people.next_act
@@ -147,8 +155,7 @@ class Season:
 
     def _of_turns(self) -> Iterator[datetime]:
         """Yield when clocks want something: reminders, ends of time, daily mails, the house."""
-        turns = clocks.open_turns()
-        for turn in turns:
+        for turn in clocks.open_turns():
             player = turn.asked.player
             if player is None or not turn.asked.is_asked_by_mail:
                 yield self.now  # the house moves at once
@@ -158,8 +165,7 @@ class Season:
                 when = deadlines.reminder(step, turn.opened_at, turn.deadline)
                 if when is not None and when > self.now:
                     yield when
-        for player in db.session.scalars(select(Player).where(Player.digest_at.is_not(None))):
-            if turns and player.digest_at is not None:
+            if player.digest_at is not None:
                 yield deadlines.next_daily(self.now, player.digest_at, clocks.zone_of(player))
 
     def _count(self) -> None:
@@ -183,13 +189,13 @@ class Season:
 class Bare:
     """Games of the same kinds on a database of the same kind, whose moves are made alone."""
 
-    def __init__(self, app: Flask) -> None:
-        """Open the tables; must run in the application's context."""
+    def __init__(self, app: Flask, games: int) -> None:
+        """Open as many tables as a season of so many needs; must run in the app's context."""
         self._app = app
         self._chance = random.Random("bare")
-        self._ids = list(habits.new_players(PEOPLE, self._chance, now=BEGIN))
+        self._ids = list(habits.new_players(_people(games), self._chance, now=BEGIN))
         self._opened = 0
-        self._matches = [self._table() for _ in range(BARE)]
+        self._matches = [self._table() for _ in range(min(games, BARE))]
 
     def rate(self, seconds: float) -> float:
         """Return how many moves are made in a second."""
@@ -207,7 +213,7 @@ class Bare:
 
     def _turn(self) -> int:
         """Return an open turn, of a new game where one has ended."""
-        nth = self._chance.randrange(BARE)
+        nth = self._chance.randrange(len(self._matches))
         turns = clocks.open_turns(match=db.session.get_one(Match, self._matches[nth]))
         for turn in turns:
             return turn.id
@@ -242,7 +248,7 @@ def play_season(asked: Asked) -> tuple[Season, list[Pair]]:
     """Return a season that was played to its end, and its rates beside those of bare moves."""
     kind = KINDS[asked.db]
     with running_mailbox() as mailbox, world.world(kind) as other:
-        bare = Bare(other)
+        bare = Bare(other, _games(asked))
         with world.world(kind, smtp_port=mailbox.port) as app:
             port = _listen_at_free_port(app)
             site = app.extensions["pbem.settings"]
@@ -270,6 +276,10 @@ def _pairs(season: Season, bare: Bare, seconds: float) -> Iterator[Pair]:
 
 def _games(asked: Asked) -> int:
     return COUNT if asked.count is None else asked.count
+
+
+def _people(games: int) -> int:
+    return min(PEOPLE, 8 + 2 * games)
 
 
 def _new_table(nth: int, ids: list[int], chance: random.Random, *, now: datetime) -> Match:

@@ -29,7 +29,7 @@ from torture.habits import BEGIN
 FAULTS: Final = 0.02  # of all that can go wrong
 BOUNCES: Final = 0.05  # of the letters to whose address is bad now and then
 LOSES_INTEREST: Final = timedelta(days=10)  # when the "gone" go
-LOOKS_AGAIN: Final = timedelta(hours=3)  # who was not there
+LOOKS_AGAIN: Final = timedelta(hours=12)  # who was not there
 MOST_LATE: Final = 36.0  # hours that a mail may be on its way
 GOES_ON: Final = 0.7  # of who is asked twice in a row, on the page that asks
 _WAYS: Final = ("link", "reply", "page")
