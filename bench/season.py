@@ -22,13 +22,14 @@ from sqlalchemy import exists, func, or_, select
 
 from bench.measure import Asked, Bar, Pair, judge
 from bench.season_players import FAULTS, People
-from pbem import audit, clocks, deadlines, play
+from bench.season_tables import Bare, new_people, new_table
+from pbem import audit, clocks, deadlines
 from pbem.ext import db, writing
 from pbem.mail import listener
 from pbem.mail.listener import Listener
 from pbem.models import Beat, Letter, LetterState, Match, Move, Note, Reminder, Status
 from pbem.web import seat
-from torture import habits, promises, world
+from torture import promises, world
 from torture.crew import Crew, Errors, Shift
 from torture.habits import BEGIN
 from torture.relay import Mailbox, free_port, running_mailbox
@@ -36,16 +37,12 @@ from torture.relay import Mailbox, free_port, running_mailbox
 COUNT: Final = 1000  # games
 AT_ONCE: Final = 250  # games that run at the same time, at most
 NEW: Final = 20  # tables opened at one moment, at most
-PEOPLE: Final = 64  # at most
-PACES: Final = (6, 12, 24)  # hours
-BANKS: Final = (0, 6, 24)  # hours
 TICK: Final = timedelta(hours=1)  # as long as the last reminder can come, before the grace is over
 KINDS: Final = {"sqlite": "sqlite", "postgres": "postgresql"}
 WORKERS: Final = {"sqlite": 1, "postgres": 4}
 LEAST: Final = 0.15  # of the rate of bare moves
 GOAL: Final = 0.3
 SLICE: Final = 30.0  # seconds of the season between two looks at bare moves
-BARE: Final = 12  # games whose moves are made with no mail
 MOST_DAYS: Final = 700  # a game that has not ended by then never does
 DIES_AFTER: Final = 40  # statements of a worker that dies, at most
 SHOWN: Final = 20  # wrongs
@@ -65,7 +62,7 @@ class Season:
         self._games, self._opened, self._is_audited = games, 0, False
         self._mailbox, self._crew = mailbox, crew
         self._errors = Errors()
-        known = habits.new_players(_people(games), self._chance, now=self.now)
+        known = new_people(games, self._chance)
         self.people = People(app, known, self._chance, port)
         self._ids = list(known)
         _misbehave(mailbox, self._chance.randbytes(8), self.counts)
@@ -118,7 +115,7 @@ class Season:
         running = select(func.count(Match.id)).where(Match.status == Status.RUNNING)
         free = AT_ONCE - (db.session.scalar(running) or 0)
         for _ in range(min(free, NEW, self._games - self._opened)):
-            _new_table(self._opened, self._ids, self._chance, now=self.now)
+            new_table(self._opened, self._ids, self._chance, now=self.now)
             self._opened += 1
 
     def _shift(self) -> Shift:
@@ -148,6 +145,8 @@ class Season:
             db.session.scalar(
                 select(func.min(Letter.leased_until)).where(Letter.state == LetterState.SENDING)
             ),
+            # What a worker that died was reading.
+            db.session.scalar(select(func.min(Note.leased_until)).where(Note.read_at.is_(None))),
             *self._of_turns(),
         ]
         found = [moment for moment in due if moment is not None]
@@ -171,58 +170,18 @@ class Season:
     def _count(self) -> None:
         """Count what the rows tell of."""
         db.session.rollback()
-        self.counts += self.people.counts
+        self.counts.update(self.people.counts)
         for by, number in db.session.execute(select(Move.by, func.count()).group_by(Move.by)):
             self.counts[f"moves by {by}"] = number
         for kind, state, number in db.session.execute(
             select(Letter.kind, Letter.state, func.count()).group_by(Letter.kind, Letter.state)
         ):
             self.counts[f"letter {kind}, {state}"] = number
-        for ended, number in db.session.execute(
-            select(Match.ended, func.count()).group_by(Match.ended)
-        ):
+        over = select(Match.ended, func.count()).where(Match.status == Status.OVER)
+        for ended, number in db.session.execute(over.group_by(Match.ended)):
             self.counts[f"games ended: {ended}"] = number
         self.counts["reminders"] = db.session.query(Reminder).count()
         self.counts["days"] = (self.now - BEGIN).days
-
-
-class Bare:
-    """Games of the same kinds on a database of the same kind, whose moves are made alone."""
-
-    def __init__(self, app: Flask, games: int) -> None:
-        """Open as many tables as a season of so many needs; must run in the app's context."""
-        self._app = app
-        self._chance = random.Random("bare")
-        self._ids = list(habits.new_players(_people(games), self._chance, now=BEGIN))
-        self._opened = 0
-        self._matches = [self._table() for _ in range(min(games, BARE))]
-
-    def rate(self, seconds: float) -> float:
-        """Return how many moves are made in a second."""
-        made, spent = 0, 0.0
-        with self._app.app_context():
-            while spent < seconds:
-                turn_id = self._turn()
-                text = play.choose_for(turn_id, "random")
-                assert text is not None, "it is open"
-                start = perf_counter()
-                play.make_move(turn_id, text, by="link", now=BEGIN)
-                spent += perf_counter() - start
-                made += 1
-        return made / spent
-
-    def _turn(self) -> int:
-        """Return an open turn, of a new game where one has ended."""
-        nth = self._chance.randrange(len(self._matches))
-        turns = clocks.open_turns(match=db.session.get_one(Match, self._matches[nth]))
-        for turn in turns:
-            return turn.id
-        self._matches[nth] = self._table()
-        return self._turn()
-
-    def _table(self) -> int:
-        self._opened += 1
-        return _new_table(self._opened, self._ids, self._chance, now=BEGIN).id
 
 
 def run(asked: Asked) -> Iterator[Bar]:
@@ -276,19 +235,6 @@ def _pairs(season: Season, bare: Bare, seconds: float) -> Iterator[Pair]:
 
 def _games(asked: Asked) -> int:
     return COUNT if asked.count is None else asked.count
-
-
-def _people(games: int) -> int:
-    return min(PEOPLE, 8 + 2 * games)
-
-
-def _new_table(nth: int, ids: list[int], chance: random.Random, *, now: datetime) -> Match:
-    """Return a game that has begun; six hands of Bisque are hundreds of moves, so it has fewer."""
-    options: dict[str, dict[str, object]] = {
-        "biscuit": {name: chance.random() < 0.3 for name in ("excuse", "pawns", "courts")},
-        "bisque": {"rounds": chance.choice((1, 2))},
-    }
-    return habits.new_table(nth, ids, chance, options, paces=PACES, banks=BANKS, now=now)
 
 
 def _listen_at_free_port(app: Flask) -> int:
