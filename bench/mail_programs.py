@@ -28,6 +28,8 @@ _PROGRAMS: Final = (
     ("User-Agent", "K-9 Mail for Android"),
     ("X-Mailer", "iPhone Mail (22B91)"),
 )
+# Most people write above the letter.
+_PLACES: Final = (*replies.PLACES, "top", "top", "top")
 _ENCODINGS: Final = ("quoted-printable", "base64", "8bit")
 _PARTS: Final = ("text", "text", "both", "html")
 _BOUNCE: Final = """\
@@ -162,7 +164,7 @@ def typed(asking: Asking, n: int, chance: random.Random) -> str:
         part,
         words,
         chance.choice(replies.HEADERS),
-        chance.choice(replies.PLACES),
+        chance.choice(_PLACES),
         chance.choice(replies.WIDTHS),
         chance.choice(replies.SIGNS),
         chance.choice(replies.SIGNATURES),

@@ -27,8 +27,20 @@ from pbem import audit, clocks, deadlines
 from pbem.ext import db, writing
 from pbem.mail import listener
 from pbem.mail.listener import Listener
-from pbem.models import Beat, Letter, LetterState, Match, Move, Note, Reminder, Status
-from pbem.web import seat
+from pbem.models import (
+    Beat,
+    Letter,
+    LetterState,
+    Match,
+    Move,
+    Note,
+    Player,
+    Reminder,
+    Seat,
+    Status,
+    Turn,
+)
+from pbem.web import seat as seat_pages
 from torture import promises, world
 from torture.crew import Crew, Errors, Shift
 from torture.habits import BEGIN
@@ -145,8 +157,12 @@ class Season:
             db.session.scalar(
                 select(func.min(Letter.leased_until)).where(Letter.state == LetterState.SENDING)
             ),
-            # What a worker that died was reading.
-            db.session.scalar(select(func.min(Note.leased_until)).where(Note.read_at.is_(None))),
+            db.session.scalar(
+                # Leased is what a worker was reading that died.
+                select(func.min(func.coalesce(Note.leased_until, Note.received_at))).where(
+                    Note.read_at.is_(None)
+                )
+            ),
             *self._of_turns(),
         ]
         found = [moment for moment in due if moment is not None]
@@ -154,9 +170,14 @@ class Season:
 
     def _of_turns(self) -> Iterator[datetime]:
         """Yield when clocks want something: reminders, ends of time, daily mails, the house."""
-        for turn in clocks.open_turns():
-            player = turn.asked.player
-            if player is None or not turn.asked.is_asked_by_mail:
+        asked = (
+            select(Turn, Seat, Player)
+            .join(Turn.asked)
+            .outerjoin(Player, Player.id == Seat.player_id)
+            .where(Turn.closed_at.is_(None))
+        )
+        for turn, seat, player in db.session.execute(asked):
+            if player is None or not seat.is_asked_by_mail:
                 yield self.now  # the house moves at once
                 continue
             yield turn.deadline + deadlines.GRACE + timedelta(seconds=1)
@@ -264,7 +285,7 @@ def _at_made_up_time(read: Callable[[], datetime]) -> Iterator[None]:
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             return read().astimezone(tz)
 
-    modules: tuple[Any, ...] = (seat, listener)
+    modules: tuple[Any, ...] = (seat_pages, listener)
     for module in modules:
         module.datetime = Clock
     try:
