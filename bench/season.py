@@ -110,6 +110,7 @@ class Season:
     def end(self) -> None:
         """Look at all that has become of it."""
         self.wrongs += self._errors.taken()
+        self._errors.close()
         self.wrongs += self.people.wrongs
         self.wrongs += promises.unfinished()
         self.wrongs += promises.broken()
@@ -151,22 +152,18 @@ class Season:
         soon, acts = self.now + TICK, self.people.next_act
         if self._opened < self._games or (acts is not None and acts <= soon):
             return soon
-        due = [
-            acts,
-            db.session.scalar(select(func.min(Letter.due_at)).where(Letter.state.in_(_WAITING))),
-            db.session.scalar(
-                select(func.min(Letter.leased_until)).where(Letter.state == LetterState.SENDING)
-            ),
-            db.session.scalar(
-                # Leased is what a worker was reading that died.
-                select(func.min(func.coalesce(Note.leased_until, Note.received_at))).where(
-                    Note.read_at.is_(None)
-                )
-            ),
-            *self._of_turns(),
-        ]
+        due = [acts, *self._of_mail(), *self._of_turns()]
         found = [moment for moment in due if moment is not None]
         return max(soon, min(found)) if found else None
+
+    def _of_mail(self) -> Iterator[datetime | None]:
+        """Yield when mail is to be sent or read, None where none is; leases are of the dead."""
+        for column, waits in (
+            (Letter.due_at, Letter.state.in_(_WAITING)),
+            (Letter.leased_until, Letter.state == LetterState.SENDING),
+            (func.coalesce(Note.leased_until, Note.received_at), Note.read_at.is_(None)),
+        ):
+            yield db.session.scalar(select(func.min(column)).where(waits))
 
     def _of_turns(self) -> Iterator[datetime]:
         """Yield when clocks want something: reminders, ends of time, daily mails, the house."""

@@ -60,9 +60,8 @@ class People:
         self._chance = chance
         self._port = port
         self._people = {}
-        for player_id, habit in known.items():
-            address = db.session.get_one(Player, player_id).address
-            way = chance.choice(_WAYS)
+        for nth, (player_id, habit) in enumerate(known.items()):
+            address, way = db.session.get_one(Player, player_id).address, _WAYS[nth % len(_WAYS)]
             self._people[address] = Person(player_id, address, habit, way, app.test_client())
         self._agenda: list[tuple[datetime, int, Callable[[datetime], None]]] = []
         self._planned = 0

@@ -42,7 +42,7 @@ class Done:
 
 
 class Errors(logging.Handler):
-    """What the server logs as its own failure while this is there, a line each."""
+    """What the server logs as its own failure until this is closed, a line each."""
 
     def __init__(self) -> None:
         """Begin to listen."""
@@ -54,6 +54,11 @@ class Errors(logging.Handler):
         """Keep a record, with what it was raised by."""
         why = record.exc_info[1] if record.exc_info else ""
         self._lines.append(f"{record.getMessage()}: {why!r}")
+
+    def close(self) -> None:
+        """Listen no more."""
+        logging.getLogger("pbem").removeHandler(self)
+        super().close()
 
     def taken(self) -> tuple[str, ...]:
         """Return the lines since the last look."""

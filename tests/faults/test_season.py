@@ -18,11 +18,12 @@ def cleaned_up() -> Iterator[None]:
     world.clean_up()
 
 
+@pytest.mark.usefixtures("deals")
 def test_games_by_links_and_replies_come_to_their_end_with_no_promise_broken() -> None:
     season, rates = play_season(Asked(count=2, seconds=0.1))
     assert season.wrongs == []
     ended = [number for what, number in season.counts.items() if what.startswith("games ended")]
     assert sum(ended) == 2
-    for what in ("replies", "clicks", "letters", "reminders", "moves by link", "moves by reply"):
+    for what in ("letters", "clicks", "replies", "reminders", "moves by link", "moves by timeout"):
         assert season.counts[what] > 0, what
     assert rates
