@@ -29,7 +29,8 @@ class Deeds:
     # Where a reply went, and its number in the letter's list.
     replied: list[tuple[str, int]] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
-    arrived: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    # The letters that came, by name, with the digest of what came first.
+    arrived: dict[str, str] = field(default_factory=dict)
 
     def take(self, raw: bytes, recipient: str) -> None:
         """Note a mail that the server has taken."""
