@@ -65,13 +65,17 @@ _WAITING: Final = (LetterState.QUEUED, LetterState.RETRY, LetterState.UNKNOWN)
 class Season:
     """One run on the application's database: its people, its workers, and what was counted."""
 
-    def __init__(self, app: Flask, mailbox: Mailbox, crew: Crew, port: int, games: int) -> None:
-        """Sign everybody up; the server takes mail at the port."""
+    def __init__(
+        self, app: Flask, mailbox: Mailbox, crew: Crew, port: int, *, games: int, days: int
+    ) -> None:
+        """Sign everybody up; the server takes mail at the port, and all is over after the days."""
         self.now = BEGIN
+        self.left: list[str] = []
         self.counts: Counter[str] = Counter()
         self.wrongs: list[str] = []
         self._chance = random.Random(f"season {games}")
         self._games, self._opened, self._is_audited = games, 0, False
+        self._until = BEGIN + timedelta(days=days)
         self._mailbox, self._crew = mailbox, crew
         self._errors = Errors()
         known = new_people(games, self._chance)
@@ -95,7 +99,7 @@ class Season:
         db.session.rollback()  # what others have written is to be seen
         self.people.read(mails, self.now)
         then = self._next()
-        if then is None or then > BEGIN + timedelta(days=MOST_DAYS):
+        if then is None or then > self._until:
             return False
         self.now = then
         return True
@@ -112,7 +116,7 @@ class Season:
         self.wrongs += self._errors.taken()
         self._errors.close()
         self.wrongs += self.people.wrongs
-        self.wrongs += promises.unfinished()
+        self.left += promises.unfinished()
         self.wrongs += promises.broken()
         self.wrongs += self.people.deeds.broken()
         self.wrongs += audit.wrongs(now=self.now)
@@ -210,10 +214,11 @@ def run(asked: Asked) -> Iterator[Bar]:
         world.clean_up()
     for what, figure in sorted(season.counts.items()):
         print(f"  {what}: {figure:,}")
-    for wrong in season.wrongs[:SHOWN]:
+    for wrong in (*season.wrongs, *season.left)[:SHOWN]:
         print(f"  wrong: {wrong}")
     over = sum(number for what, number in season.counts.items() if what.startswith("games ended"))
     yield Bar(f"season: {over} games ended of {_games(asked)}", over == _games(asked))
+    yield Bar(f"season: {len(season.left)} things left undone (at most 0)", not season.left)
     yield Bar(f"season: {len(season.wrongs)} promises broken (at most 0)", not season.wrongs)
     yield judge(
         f"season on {asked.db}", "moves a second", found,
@@ -221,8 +226,8 @@ def run(asked: Asked) -> Iterator[Bar]:
     )  # fmt: skip
 
 
-def play_season(asked: Asked) -> tuple[Season, list[Pair]]:
-    """Return a season that was played to its end, and its rates beside those of bare moves."""
+def play_season(asked: Asked, *, days: int = MOST_DAYS) -> tuple[Season, list[Pair]]:
+    """Return a season that was played, and its rates beside those of bare moves."""
     kind = KINDS[asked.db]
     with running_mailbox() as mailbox, world.world(kind) as other:
         bare = Bare(other, _games(asked))
@@ -230,7 +235,7 @@ def play_season(asked: Asked) -> tuple[Season, list[Pair]]:
             port = _listen_at_free_port(app)
             site = app.extensions["pbem.settings"]
             with Crew(site, WORKERS[asked.db]) as crew:
-                season = Season(app, mailbox, crew, port, _games(asked))
+                season = Season(app, mailbox, crew, port, games=_games(asked), days=days)
                 with _at_made_up_time(lambda: season.now), _listening(app):
                     found = list(_pairs(season, bare, asked.seconds))
                     season.end()

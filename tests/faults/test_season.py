@@ -1,4 +1,4 @@
-"""Two games by real mail with people's habits and faults; `python -m bench season` plays many."""
+"""The first days of a season; `python -m bench season` plays 1,000 games to their end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ def cleaned_up() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("deals")
-def test_games_by_links_and_replies_come_to_their_end_with_no_promise_broken() -> None:
-    season, rates = play_season(Asked(count=2, seconds=0.1))
+def test_no_promise_is_broken_in_the_first_days_of_a_season() -> None:
+    season, rates = play_season(Asked(count=3, seconds=0.1), days=2)
     assert season.wrongs == []
-    ended = [number for what, number in season.counts.items() if what.startswith("games ended")]
-    assert sum(ended) == 2
-    for what in ("letters", "clicks", "replies", "reminders", "moves by link", "moves by timeout"):
+    for what in ("letters", "pages", "moves by link"):
         assert season.counts[what] > 0, what
     assert rates
