@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from bench import (
     bots,
@@ -20,13 +21,16 @@ from bench import (
     picture,
     reading,
     replies,
+    season,
     start,
     web,
 )
-from bench.measure import Asked
+from bench.measure import Asked, Bar
+
+Benchmark: TypeAlias = Callable[[Asked], Iterator[Bar]]
 
 # The picture comes first: it tells what drawing the cards costs, once.
-BENCHMARKS: Final = {
+BENCHMARKS: Final[dict[str, Benchmark]] = {
     "picture": picture.run,
     "letter": letter.run,
     "engine": engine.run,
@@ -43,13 +47,16 @@ BENCHMARKS: Final = {
     "move-http": move_http.run,
 }
 # These take minutes, so they run only when they are asked for.
-ALONE: Final = {"bots": bots.run}
+ALONE: Final[dict[str, Benchmark]] = {
+    "bots": bots.run,
+    "season": season.run,
+}
 
 
 def main() -> int:
     """Run what was asked for, print each bar, and count them."""
     given = _arguments()
-    asked = Asked(given.rounds, given.seconds, given.db)
+    asked = Asked(given.rounds, given.seconds, given.db, given.count)
     wanted = BENCHMARKS if given.name == "all" else {given.name: (BENCHMARKS | ALONE)[given.name]}
     bars = []
     for run in wanted.values():
@@ -72,6 +79,7 @@ def _arguments() -> argparse.Namespace:
         "--seconds", type=float, default=usual.seconds, help="of each side's work in a round"
     )
     parser.add_argument("--db", choices=("sqlite", "postgres"), default=usual.db)
+    parser.add_argument("--count", type=int, help="games of a season; by itself those of the bar")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     return parser.parse_args()
 

@@ -16,11 +16,15 @@ Pair: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks for: rounds, seconds of one side's work in each, and database."""
+    """What the command line asks for: rounds, seconds of one side's work in each, and database.
+
+    ``count`` is how much is done where that can be chosen; None: as much as is usual there.
+    """
 
     rounds: int = 5
     seconds: float = 2.0
     db: str = "sqlite"
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,14 @@ def parsed(raw: bytes) -> EmailMessage:
 class Mailbox:
     """What arrived, in order: envelope sender, recipient and bytes of each mail.
 
-    ``on_rcpt`` and ``on_data`` may answer in the server's place with an SMTP status.
+    ``on_rcpt`` and ``on_data`` may answer in the server's place with an SMTP status. Where
+    it ``hangs_up`` on a mail it keeps it, and the sender never learns so.
     """
 
     arrived: list[tuple[str, str, bytes]] = field(default_factory=list)
     on_rcpt: Callable[[str], str | None] = lambda _address: None
     on_data: Callable[[bytes], str | None] = lambda _raw: None
+    hangs_up: Callable[[bytes], bool] = lambda _raw: False
     port: int = 0
     _seen: int = 0
 
@@ -68,7 +70,7 @@ class Mailbox:
         return "250 OK"
 
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
-        self, _server: Any, _session: Any, envelope: Any
+        self, server: Any, _session: Any, envelope: Any
     ) -> str:
         """Keep a mail, or refuse it as `on_data` says."""
         refusal = self.on_data(envelope.content)
@@ -76,6 +78,8 @@ class Mailbox:
             return refusal
         for address in envelope.rcpt_tos:
             self.arrived.append((envelope.mail_from, address, envelope.content))
+        if self.hangs_up(envelope.content):
+            server.transport.abort()
         return "250 OK"
 
 

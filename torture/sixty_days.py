@@ -17,36 +17,24 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from flask import Flask
 from flask_migrate import upgrade
-from sqlalchemy import event, select
+from sqlalchemy import select
 
-from engine import GAMES
-from pbem import audit, away, clocks, create_app, deadlines, lobby, play, worker
+from pbem import audit, away, clocks, create_app, deadlines, play, worker
 from pbem.config import Settings
 from pbem.errors import PbemError
 from pbem.ext import db, writing
-from pbem.lobby import Chair
 from pbem.mail import letters, outbox
-from pbem.models import Beat, Letter, Match, Move, Player, Policy, Reminder, Seat, Status, Turn
-
-BEGIN = datetime(2026, 10, 12, 9, 0, tzinfo=UTC)  # both changes of the clocks lie ahead
-TICK = timedelta(minutes=30)
-ZONES = (
-    "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
-    "Asia/Kolkata", "America/Santiago", "UTC",
-)  # fmt: skip
-HABITS = ("prompt", "prompt", "slow", "late", "gone", "holiday", "weekends", "bouncing")
-
-
-class Killed(BaseException):
-    """The worker died in the middle of what it did."""
+from pbem.models import Beat, Letter, Match, Move, Player, Reminder, Seat, Status, Turn
+from torture import habits
+from torture.dying import Killed, dying
+from torture.habits import BEGIN, TICK
 
 
 class Days:
@@ -59,12 +47,11 @@ class Days:
         self.days = days
         self.counts: Counter[str] = Counter()
         self.wrongs: list[str] = []
-        self.habits: dict[int, str] = {}
         self.moves_at: dict[int, datetime | None] = {}
         self.deadlines: dict[int, datetime] = {}
-        self._make_players(max(8, matches // 3))
+        self.habits = habits.new_players(max(8, matches // 3), self.chance, now=self.now)
         for nth in range(matches):
-            self._open_table(nth)
+            habits.new_table(nth, list(self.habits), self.chance, {}, now=self.now)
 
     def run(self) -> None:
         """Let the days go by."""
@@ -75,41 +62,6 @@ class Days:
                 self.now += TICK
         self._check_the_end()
 
-    def _make_players(self, number: int) -> None:
-        for nth in range(number):
-            habit = HABITS[nth % len(HABITS)]
-            with writing():
-                player = lobby.new_player(
-                    f"p{nth}@players.example", name=f"P{nth}", language="en",
-                    zone=self.chance.choice(ZONES), now=self.now,
-                )  # fmt: skip
-                if self.chance.random() < 0.6:
-                    player.quiet_from, player.quiet_until = self.chance.choice(
-                        ((22 * 60, 8 * 60), (0, 6 * 60 + 30), (13 * 60, 15 * 60))
-                    )
-                if self.chance.random() < 0.2:
-                    player.digest_at, player.digested_at = 60 * self.chance.randrange(24), self.now
-                player.reminder_steps = [
-                    step for step in deadlines.STEPS if self.chance.random() < 0.5
-                ]
-            self.habits[player.id] = habit
-
-    def _open_table(self, nth: int) -> None:
-        game = list(GAMES.values())[nth % len(GAMES)]
-        seats = self.chance.choice(game.seat_counts)
-        chosen = self.chance.sample(sorted(self.habits), seats)
-        opener, *others = [db.session.get_one(Player, player_id) for player_id in chosen]
-        match = lobby.open_table(
-            opener, game.name, [Chair()] * len(others), {},
-            pace_hours=self.chance.choice((12, 24, 48)),
-            bank_hours=self.chance.choice((0, 24, 72)),
-            weekends=self.chance.random() < 0.3,
-            policy=self.chance.choice((Policy.HOUSE, Policy.HOUSE, Policy.OPEN, Policy.STOP)),
-            now=self.now,
-        )  # fmt: skip
-        for player in others:
-            lobby.join(match.id, player, phrase="", now=self.now)
-
     def _work(self) -> None:
         """Run the worker once; now and then it dies at some statement and begins again."""
         with writing():
@@ -118,7 +70,7 @@ class Days:
         dies_after = self.chance.randrange(5) if self.chance.random() < 0.05 else None
         try:
             self.worked_at = self.now
-            with _dying(dies_after):
+            with dying(dies_after):
                 worker.run_once(self.worked_at)
         except Killed:
             self.counts["worker killed"] += 1
@@ -181,33 +133,21 @@ class Days:
 
     def _wish(self, player_id: int, opened_at: datetime, deadline: datetime) -> datetime | None:
         """Return when a player will move, None for never."""
-        whole = deadline - opened_at
-        match self.habits[player_id]:
-            case "slow":
-                return opened_at + whole * self.chance.uniform(0.3, 0.95)
-            case "late":
-                return opened_at + whole * self.chance.uniform(0.7, 1.2)
-            case "gone" if self.now > BEGIN + timedelta(days=self.days / 5):
-                return None
-            case _:
-                return opened_at + timedelta(hours=self.chance.uniform(0.2, 6))
+        leaves_at = BEGIN + timedelta(days=self.days / 5)
+        habit, whole = self.habits[player_id], deadline - opened_at
+        return habits.wish(habit, self.chance, opened_at, whole, leaves_at=leaves_at)
 
     def _is_there(self, player_id: int) -> bool:
         player = db.session.get_one(Player, player_id)
-        local = self.now.astimezone(ZoneInfo(player.zone))
-        if self.habits[player_id] == "weekends":
-            return local.weekday() >= 5
-        return not any(span.holds(self.now) for span in clocks.absences_of(player))
+        return habits.is_there(player, self.habits[player_id], self.now)
 
     def _go_away(self) -> None:
         """Let somebody set an absence, and perhaps end one early."""
         holiday = [one for one, habit in self.habits.items() if habit == "holiday"]
         player = db.session.get_one(Player, self.chance.choice(holiday))
-        first = self.now.astimezone(ZoneInfo(player.zone)).date()
-        last = first + timedelta(days=self.chance.randrange(1, 12))
         before = self._deadlines()
         try:
-            away.set_absence(player.id, str(first), str(last), now=self.now)
+            habits.go_away(player, self.chance, now=self.now)
         except PbemError:
             self.counts["absence refused"] += 1
             return
@@ -289,27 +229,6 @@ def _small_letters() -> Iterator[None]:
         yield
     finally:
         letters.build = kept
-
-
-@contextmanager
-def _dying(after: int | None) -> Iterator[None]:
-    """Let the block die at its n-th statement that writes."""
-    left = after
-
-    def look(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        nonlocal left
-        if left is None or statement.lstrip()[:6] not in ("UPDATE", "INSERT"):
-            return
-        left -= 1
-        if left < 0:
-            left = None
-            raise Killed
-
-    event.listen(db.engine, "before_cursor_execute", look)
-    try:
-        yield
-    finally:
-        event.remove(db.engine, "before_cursor_execute", look)
 
 
 def simulate(app: Flask, *, matches: int, days: int, seed: int) -> Days:
