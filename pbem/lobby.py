@@ -323,6 +323,7 @@ def mailed_lately(address: str, kind: str, *, now: datetime) -> int:
     """Return how many letters of a kind went, or go, to an address within a day."""
     lately = select(func.count()).where(
         Letter.address == address,
+        Letter.turn_id.is_(None),
         Letter.kind == kind,
         Letter.state != LetterState.STALE,
         Letter.created_at > now - timedelta(days=1),

@@ -59,6 +59,13 @@ class Match(Model):
             sqlite_where=text("is_listed AND status = 'open'"),
             postgresql_where=text("is_listed AND status = 'open'"),
         ),
+        # The worker asks for tables that never filled.
+        Index(
+            "ix_match_open",
+            "opened_at",
+            sqlite_where=text("status = 'open'"),
+            postgresql_where=text("status = 'open'"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -66,7 +73,7 @@ class Match(Model):
     game: Mapped[str] = mapped_column(String(32))
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     status: Mapped[str] = mapped_column(String(16), default=Status.OPEN)
-    opener_id: Mapped[int] = mapped_column(ForeignKey("player.id"))
+    opener_id: Mapped[int] = mapped_column(ForeignKey("player.id"), index=True)
     rematch_of: Mapped[int | None] = mapped_column(ForeignKey("match.id"), unique=True)
     is_listed: Mapped[bool] = mapped_column(default=False)
     draws_seats: Mapped[bool] = mapped_column(default=False)
