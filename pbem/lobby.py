@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import selectinload
 
 from engine import GAMES, deal
 from engine.bots import BOTS
@@ -226,6 +227,7 @@ def listed(*, now: datetime) -> list[Match]:
         .where(Match.is_listed, Match.status == Status.OPEN, Match.opened_at > now - WAITS)
         .order_by(Match.opened_at.desc())
         .limit(MOST_LISTED)
+        .options(selectinload(Match.seats))
     )
     return [match for match in found if has_free_seat(match)]
 

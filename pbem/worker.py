@@ -10,9 +10,10 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
-from sqlalchemy import exists, extract, or_, select, text, update
+from sqlalchemy import bindparam, exists, extract, func, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from pbem import away, clocks, deadlines, limits, lobby, play, post
@@ -47,6 +48,18 @@ BOUNCES_WITHIN: Final = timedelta(hours=1)  # a letter that has not come back by
 
 _log = logging.getLogger(__name__)
 
+# Made once: to make it takes longer than the database's answer.
+_DUE: Final = (
+    select(Turn.id)
+    .join(Match, Match.id == Turn.match_id)
+    .join(Turn.asked)
+    .where(Turn.closed_at.is_(None), Turn.deadline < bindparam("limit"))
+    .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
+    .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
+    .order_by(Turn.deadline)
+    .limit(BATCH)
+)
+
 
 def read_notes(now: datetime) -> None:
     """Read the mail that has come in."""
@@ -59,7 +72,7 @@ def play_bots(now: datetime) -> None:
         select(Turn.id, Seat.bot)
         .join(Match, Match.id == Turn.match_id)
         .join(Turn.asked)
-        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
+        .where(Turn.closed_at.is_(None), Turn.is_house, Match.status == Status.RUNNING)
         .where(or_(Seat.bot.is_not(None), Seat.is_kept, Seat.resigned))
         .limit(BATCH)
     ).all()
@@ -94,18 +107,8 @@ def remind(now: datetime) -> None:
 
 def due_turns(now: datetime) -> Sequence[int]:
     """Return the turns whose time and grace are over, the longest first, as many as one sweep."""
-    limit = now - deadlines.GRACE
-    due = (
-        select(Turn.id)
-        .join(Match, Match.id == Turn.match_id)
-        .join(Turn.asked)
-        .where(Turn.closed_at.is_(None), Turn.deadline < limit)
-        .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
-        .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
-        .order_by(Turn.deadline)
-        .limit(BATCH)
-    )
-    return db.session.scalars(due).all()
+    limit = {"limit": now - deadlines.GRACE}
+    return db.session.connection().execute(_DUE, limit).scalars().all()
 
 
 def time_out(now: datetime) -> None:
@@ -123,12 +126,13 @@ def time_out(now: datetime) -> None:
 
 def send_digests(now: datetime) -> None:
     """Queue the daily mail of each player who wants one, if there is anything in it."""
-    players = db.session.scalars(select(Player).where(Player.digest_at.is_not(None))).all()
-    for player in players:
-        last, minute = player.digested_at or player.created_at, player.digest_at
+    last = func.coalesce(Player.digested_at, Player.created_at)
+    wanted = select(Player.id, Player.digest_at, last, Player.zone)
+    rows = db.session.execute(wanted.where(Player.digest_at.is_not(None))).all()
+    for player_id, minute, last_at, zone in rows:
         assert minute is not None, "the query wants it"
-        if deadlines.next_daily(last, minute, clocks.zone_of(player)) <= now:
-            away.send_digest(player.id, last, now=now)
+        if deadlines.next_daily(last_at, minute, ZoneInfo(zone)) <= now:
+            away.send_digest(player_id, last_at, now=now)
 
 
 def expire_tables(now: datetime) -> None:
@@ -252,16 +256,18 @@ def _near_a_step(since: datetime | None, now: datetime) -> Sequence[tuple[Turn, 
         .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
         .where(Match.paused_at.is_(None), ~Seat.is_kept, ~Seat.resigned)
     )
-    # The index of players who want it so has the same words.
-    wants_half = text(HALF_WANTED)
     begin = now - FIRST_LOOK if since is None else since
     found: dict[int, tuple[Turn, Player]] = {}
     for step in deadlines.STEPS:
         ahead = timedelta(hours=step)
         is_near = (Turn.deadline > begin + ahead) & (Turn.deadline <= now + ahead)
         if step == deadlines.HALF:
+            # No index holds the middle of a turn; but few players want it so.
+            players = db.session.scalars(select(Player.id).where(text(HALF_WANTED))).all()
             twice = extract("epoch", Turn.opened_at) + extract("epoch", Turn.deadline)
-            is_near = wants_half & twice.between(2 * begin.timestamp() - 2, 2 * now.timestamp())
+            is_near = Seat.player_id.in_(players) & twice.between(
+                2 * begin.timestamp() - 2, 2 * now.timestamp()
+            )
         near = db.session.execute(asked.where(is_near))
         found |= {turn.id: (turn, player) for turn, player in near}
     return [found[turn_id] for turn_id in sorted(found)]
