@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from bench import bots, engine, fuzz, inbox, letter, picture, reading, replies, web
-from bench.measure import Asked
+from bench import (
+    bots,
+    claim,
+    engine,
+    fuzz,
+    inbox,
+    letter,
+    picture,
+    reading,
+    replies,
+    scale,
+    sweep,
+    web,
+)
+from bench.measure import Asked, Bar
 
 # The picture comes first: it tells what drawing the cards costs, once.
-BENCHMARKS: Final = {
+BENCHMARKS: Final[dict[str, Callable[[Asked], Iterator[Bar]]]] = {
     "picture": picture.run,
     "letter": letter.run,
     "engine": engine.run,
@@ -20,9 +34,14 @@ BENCHMARKS: Final = {
     "replies": replies.run,
     "inbox": inbox.run,
     "web": web.run,
+    "sweep": sweep.run,
+    "claim": claim.run,
 }
 # These take minutes, so they run only when they are asked for.
-ALONE: Final = {"bots": bots.run}
+ALONE: Final[dict[str, Callable[[Asked], Iterator[Bar]]]] = {
+    "bots": bots.run,
+    "scale": scale.run,
+}
 
 
 def main() -> int:
