@@ -44,6 +44,7 @@ BATCH: Final = 100  # due rows of one sweep
 BEAT: Final = timedelta(minutes=1)  # between the notes that a worker is at work
 LAST_LOOK: Final = 2  # the beat's row that tells up to when steps of reminders were looked at
 FIRST_LOOK: Final = timedelta(hours=deadlines.MOST_PACE)  # back, where none was before
+HALF_LOOKS: Final = timedelta(minutes=10)  # between looks for reminders at half time
 BOUNCES_WITHIN: Final = timedelta(hours=1)  # a letter that has not come back by then went through
 
 _log = logging.getLogger(__name__)
@@ -262,15 +263,22 @@ def _near_a_step(since: datetime | None, now: datetime) -> Sequence[tuple[Turn, 
         ahead = timedelta(hours=step)
         is_near = (Turn.deadline > begin + ahead) & (Turn.deadline <= now + ahead)
         if step == deadlines.HALF:
-            # No index holds the middle of a turn; but few players want it so.
+            # No index holds the middle of a turn: it is asked for now and then, and of few.
+            first, last = _mark_before(begin), _mark_before(now)
+            if first == last:
+                continue
             players = db.session.scalars(select(Player.id).where(text(HALF_WANTED))).all()
             twice = extract("epoch", Turn.opened_at) + extract("epoch", Turn.deadline)
-            is_near = Seat.player_id.in_(players) & twice.between(
-                2 * begin.timestamp() - 2, 2 * now.timestamp()
-            )
+            is_near = Seat.player_id.in_(players) & twice.between(2 * first - 2, 2 * last)
         near = db.session.execute(asked.where(is_near))
         found |= {turn.id: (turn, player) for turn, player in near}
     return [found[turn_id] for turn_id in sorted(found)]
+
+
+def _mark_before(moment: datetime) -> int:
+    """Return the last mark at or before a moment, between which reminders at half time wait."""
+    seconds = int(HALF_LOOKS.total_seconds())
+    return int(moment.timestamp()) // seconds * seconds
 
 
 def _given(turn_ids: Sequence[int]) -> set[tuple[int, datetime, int]]:

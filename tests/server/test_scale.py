@@ -54,7 +54,7 @@ def plans(ask: Callable[[], object]) -> str:
     [
         (worker.due_turns, "ix_turn_due"),
         (worker.remind, "ix_turn_due"),
-        (worker.remind, "ix_player_half"),
+        (lambda now: worker.remind(now + HOUR), "ix_player_half"),
         (worker.play_bots, "ix_turn_house"),
         (worker.send_digests, "ix_player_daily"),
         (worker.expire_tables, "ix_match_open"),
