@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import insert, update
 
 from bench.measure import Asked, Bar, judge, pairs
 from pbem import create_app
@@ -34,10 +34,13 @@ def run(asked: Asked) -> Iterator[Bar]:
     with world.world(kind) as app, ExitStack() as stack:
         url = app.extensions["pbem.settings"].database_url
         workers = [stack.enter_context(_Worker(url)) for _ in range(WORKERS)]
+        _fill()
+        for worker in workers:
+            worker.wait_until_ready()
         runs: list[list[Sequence[int]]] = []
 
         def claim(some: Sequence[_Worker]) -> float:
-            _fill()
+            _let_wait()
             runs.append(_claim(some, asked.seconds))
             return sum(map(len, runs[-1])) / asked.seconds
 
@@ -60,7 +63,7 @@ def _shares(runs: Sequence[Sequence[Sequence[int]]]) -> Bar:
 
 
 def _fill() -> None:
-    """Let so many letters wait, that nobody sits and waits for."""
+    """Add so many letters that nobody sits and waits for."""
     now = datetime.now(UTC)
     row = {
         "kind": "for_host", "tail": "0" * 16, "address": "p0@players.example", "language": "en",
@@ -68,8 +71,14 @@ def _fill() -> None:
         "due_at": now, "wanted_at": now, "created_at": now, "attempts": 0,
     }  # fmt: skip
     with writing():
-        db.session.execute(delete(Letter))
         db.session.execute(insert(Letter), [row] * JOBS)
+
+
+def _let_wait() -> None:
+    """Let all letters wait again."""
+    again = update(Letter).values(state=LetterState.QUEUED, leased_until=None, sent_at=None)
+    with writing():
+        db.session.execute(again.execution_options(synchronize_session=False))
 
 
 def _claim(workers: Sequence[_Worker], seconds: float) -> list[Sequence[int]]:
@@ -90,12 +99,15 @@ class _Worker:
 
     def __enter__(self) -> _Worker:
         self._process.start()
-        assert self._line.recv() == "ready"
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._line.send(0.0)
         self._process.join()
+
+    def wait_until_ready(self) -> None:
+        """Wait for its application."""
+        assert self._line.recv() == "ready"
 
     def begin(self, seconds: float) -> None:
         """Let it claim for a time."""

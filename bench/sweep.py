@@ -107,9 +107,15 @@ def _bare_look(connection: Connection, sql: str, given: Any, times: int = LOOKS)
 
 
 def _scan(connection: Connection, sql: str) -> str:
-    """Return the same statement, kept from the index: nobody can order by one of a sum."""
-    return (
-        sql.replace("turn.deadline <", "turn.deadline || '' <")
-        if (connection.dialect.name == "sqlite")
-        else sql.replace("turn.deadline <", "turn.deadline + interval '0' <")
-    )
+    """Return the same statement, so written that the database can use no index of deadlines."""
+    first, condition = sql.split("WHERE", maxsplit=1)
+    if connection.dialect.name == "sqlite":
+        hidden = {"turn.deadline": "+turn.deadline", "turn.closed_at": "+turn.closed_at"}
+    else:
+        hidden = {
+            "turn.deadline": "turn.deadline + interval '0'",
+            "turn.closed_at IS NULL": "(turn.closed_at IS NULL) IS TRUE",
+        }
+    for column, words in hidden.items():
+        condition = condition.replace(column, words)
+    return f"{first}WHERE{condition}"
