@@ -223,6 +223,7 @@ def _idle(job: Callable[[datetime], None]) -> Callable[[Site], float]:
     """Return the use of a job that finds nothing to do."""
 
     def use(site: Site) -> float:
+        site.do(_empty_queue)
         return site.do(lambda _site: took(lambda: job(site.now)))
 
     return use
