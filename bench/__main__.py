@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from bench import (
     bots,
+    claim,
     commit,
     drain,
     engine,
@@ -21,8 +22,10 @@ from bench import (
     picture,
     reading,
     replies,
+    scale,
     season,
     start,
+    sweep,
     web,
 )
 from bench.measure import Asked, Bar
@@ -45,11 +48,14 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "commit": commit.run,
     "commit-postgres": commit.on_postgres,
     "move-http": move_http.run,
+    "sweep": sweep.run,
+    "claim": claim.run,
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final[dict[str, Benchmark]] = {
     "bots": bots.run,
     "season": season.run,
+    "scale": scale.run,
 }
 
 

@@ -47,7 +47,7 @@ def give_up(seat: Seat, *, now: datetime) -> None:
         play.stop(seat.match, "stopped", now=now)
     else:
         post.notice(seat.match, "resigned", {"name": seat.stored_name}, but=seat, now=now)
-        _drop_notices(seat)
+        _leave_to_house(seat)
 
 
 def propose(seat_id: int, kind: str, about: dict[str, Any], *, now: datetime) -> Proposal:
@@ -166,7 +166,7 @@ def _replace(match: Match, about: dict[str, Any], by: str, *, now: datetime) -> 
     lobby.check_invitations(match.opener, [about["address"]], now=now)
     seat.is_kept = seat.is_free = True
     seat.invited = about["address"]
-    _drop_notices(seat)
+    _leave_to_house(seat)
     post.invitation(seat, match.opener, now=now)
     post.notice(match, "replaced", {"by": by, "name": seat.name}, now=now)
 
@@ -244,10 +244,11 @@ def _void_others(proposed: Proposal, *, now: datetime) -> None:
             older.closed_at, older.result = now, "void"
 
 
-def _drop_notices(seat: Seat) -> None:
-    """Drop what waits to be told about a seat's open turn: its player isn't asked any more."""
+def _leave_to_house(seat: Seat) -> None:
+    """Let the house make the move of a seat's open turn: its player isn't asked any more."""
     turn = play.open_turn(seat.match, seat.number or 0)
     if turn is not None:
+        turn.is_house = True
         post.drop_notices(turn)
 
 

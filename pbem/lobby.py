@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import selectinload
 
 from engine import GAMES, deal
 from engine.bots import BOTS
@@ -226,6 +227,7 @@ def listed(*, now: datetime) -> list[Match]:
         .where(Match.is_listed, Match.status == Status.OPEN, Match.opened_at > now - WAITS)
         .order_by(Match.opened_at.desc())
         .limit(MOST_LISTED)
+        .options(selectinload(Match.seats))
     )
     return [match for match in found if has_free_seat(match)]
 
@@ -323,6 +325,7 @@ def mailed_lately(address: str, kind: str, *, now: datetime) -> int:
     """Return how many letters of a kind went, or go, to an address within a day."""
     lately = select(func.count()).where(
         Letter.address == address,
+        Letter.turn_id.is_(None),
         Letter.kind == kind,
         Letter.state != LetterState.STALE,
         Letter.created_at > now - timedelta(days=1),

@@ -437,6 +437,7 @@ def _ask(table: Table, number: int, nth: int, *, now: datetime) -> Turn:
         deadline=now,
         extra=0,
         stops=[],
+        is_house=not seat.is_asked_by_mail,
     )
     turn.deadline = clocks.due(turn, seat)
     db.session.add(turn)

@@ -57,5 +57,8 @@ def _leap(table: str, far: int) -> None:
 
 def _last_sign() -> datetime | None:
     """Return when the copy shows the server at work last, to the minute."""
-    found = (db.session.scalar(select(Beat.at)), db.session.scalar(select(func.max(Move.at))))
+    found = (
+        db.session.scalar(select(func.max(Beat.at))),
+        db.session.scalar(select(func.max(Move.at))),
+    )
     return max((when for when in found if when is not None), default=None)

@@ -7,12 +7,13 @@ worker is harmless.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
-from sqlalchemy import exists, or_, select, update
+from sqlalchemy import bindparam, exists, extract, func, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from pbem import away, clocks, deadlines, limits, lobby, play, post
@@ -23,6 +24,7 @@ from pbem.mail.listener import Listener
 from pbem.mail.parser import Parser
 from pbem.metrics import Metrics
 from pbem.models import (
+    HALF_WANTED,
     Beat,
     Letter,
     LetterState,
@@ -40,9 +42,24 @@ if TYPE_CHECKING:
 
 BATCH: Final = 100  # due rows of one sweep
 BEAT: Final = timedelta(minutes=1)  # between the notes that a worker is at work
+LAST_LOOK: Final = 2  # the beat's row that tells up to when steps of reminders were looked at
+FIRST_LOOK: Final = timedelta(hours=deadlines.MOST_PACE)  # back, where none was before
+HALF_LOOKS: Final = timedelta(minutes=10)  # between looks for reminders at half time
 BOUNCES_WITHIN: Final = timedelta(hours=1)  # a letter that has not come back by then went through
 
 _log = logging.getLogger(__name__)
+
+# Made once: to make it takes longer than the database's answer.
+_DUE: Final = (
+    select(Turn.id)
+    .join(Match, Match.id == Turn.match_id)
+    .join(Turn.asked)
+    .where(Turn.closed_at.is_(None), Turn.deadline < bindparam("limit"))
+    .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
+    .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
+    .order_by(Turn.deadline)
+    .limit(BATCH)
+)
 
 
 def read_notes(now: datetime) -> None:
@@ -56,7 +73,7 @@ def play_bots(now: datetime) -> None:
         select(Turn.id, Seat.bot)
         .join(Match, Match.id == Turn.match_id)
         .join(Turn.asked)
-        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
+        .where(Turn.closed_at.is_(None), Turn.is_house, Match.status == Status.RUNNING)
         .where(or_(Seat.bot.is_not(None), Seat.is_kept, Seat.resigned))
         .limit(BATCH)
     ).all()
@@ -76,47 +93,29 @@ def play_bots(now: datetime) -> None:
 def remind(now: datetime) -> None:
     """Remind of turns at the steps that their players chose, in one letter for each player."""
     _make_up_for_standstill(now)
+    found = _near_a_step(db.session.scalar(select(Beat.at).where(Beat.id == LAST_LOOK)), now)
+    given = _given([turn.id for turn, _player in found])
     wanted: dict[int, list[tuple[int, datetime, int]]] = {}
-    rows = db.session.execute(
-        select(Turn, Player)
-        .join(Match, Match.id == Turn.match_id)
-        .join(Turn.asked)
-        .join(Player, Player.id == Seat.player_id)
-        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
-        .where(Match.paused_at.is_(None), ~Seat.is_kept, ~Seat.resigned)
-        .order_by(Turn.id)
-    )
-    given = set(
-        db.session.execute(
-            select(Reminder.turn_id, Reminder.deadline, Reminder.step)
-            .join(Turn, Turn.id == Reminder.turn_id)
-            .where(Turn.closed_at.is_(None))
-        )
-    )
-    for turn, player in rows:
+    for turn, player in found:
         for step in player.reminder_steps:
             key = (turn.id, turn.deadline, step)
             if key not in given and deadlines.is_reminded(step, turn.opened_at, turn.deadline, now):
                 wanted.setdefault(player.id, []).append(key)
     for player_id, steps in wanted.items():
         _remind(player_id, steps, now=now)
+    _note_last_look(now)
+
+
+def due_turns(now: datetime) -> Sequence[int]:
+    """Return the turns whose time and grace are over, the longest first, as many as one sweep."""
+    limit = {"limit": now - deadlines.GRACE}
+    return db.session.connection().execute(_DUE, limit).scalars().all()
 
 
 def time_out(now: datetime) -> None:
     """Do what is done where time and grace are over."""
     _make_up_for_standstill(now)
-    limit = now - deadlines.GRACE
-    due = (
-        select(Turn.id)
-        .join(Match, Match.id == Turn.match_id)
-        .join(Turn.asked)
-        .where(Turn.closed_at.is_(None), Turn.deadline < limit)
-        .where(Match.status == Status.RUNNING, Match.paused_at.is_(None))
-        .where(Seat.player_id.is_not(None), ~Seat.is_kept, ~Seat.resigned)
-        .order_by(Turn.deadline)
-        .limit(BATCH)
-    )
-    for turn_id in db.session.scalars(due).all():
+    for turn_id in due_turns(now):
         # A reply counts by the time it reached us, so mail that waits is read first.
         last = db.session.get_one(Turn, turn_id).deadline + deadlines.GRACE
         if _mail_waits(last) or imap.is_awaited(last, now=now):
@@ -128,12 +127,13 @@ def time_out(now: datetime) -> None:
 
 def send_digests(now: datetime) -> None:
     """Queue the daily mail of each player who wants one, if there is anything in it."""
-    players = db.session.scalars(select(Player).where(Player.digest_at.is_not(None))).all()
-    for player in players:
-        last, minute = player.digested_at or player.created_at, player.digest_at
+    last = func.coalesce(Player.digested_at, Player.created_at)
+    wanted = select(Player.id, Player.digest_at, last, Player.zone)
+    rows = db.session.execute(wanted.where(Player.digest_at.is_not(None))).all()
+    for player_id, minute, last_at, zone in rows:
         assert minute is not None, "the query wants it"
-        if deadlines.next_daily(last, minute, clocks.zone_of(player)) <= now:
-            away.send_digest(player.id, last, now=now)
+        if deadlines.next_daily(last_at, minute, ZoneInfo(zone)) <= now:
+            away.send_digest(player_id, last_at, now=now)
 
 
 def expire_tables(now: datetime) -> None:
@@ -241,6 +241,64 @@ def _guarded(app: Flask, job: Callable[[datetime], None]) -> None:
         except Exception:  # noqa: BLE001 - the outermost loop: one job must not stop the others
             _log.exception("job %s failed; it runs again", job.__name__)
             db.session.rollback()
+
+
+def _near_a_step(since: datetime | None, now: datetime) -> Sequence[tuple[Turn, Player]]:
+    """Return the open turns with a step in the time that was not looked at yet, and who is asked.
+
+    ``since`` is when the last look was; None before the first one. A step's moment is found by
+    the deadline, which has an index, or a look would read every open turn there is.
+    """
+    asked = (
+        select(Turn, Player)
+        .join(Match, Match.id == Turn.match_id)
+        .join(Turn.asked)
+        .join(Player, Player.id == Seat.player_id)
+        .where(Turn.closed_at.is_(None), Match.status == Status.RUNNING)
+        .where(Match.paused_at.is_(None), ~Seat.is_kept, ~Seat.resigned)
+    )
+    # A turn may have been opened, or moved, by a transaction that was not through at the last look.
+    begin = now - FIRST_LOOK if since is None else since - BEAT
+    found: dict[int, tuple[Turn, Player]] = {}
+    for step in deadlines.STEPS:
+        ahead = timedelta(hours=step)
+        is_near = (Turn.deadline > begin + ahead) & (Turn.deadline <= now + ahead)
+        if step == deadlines.HALF:
+            # No index holds the middle of a turn: it is asked for now and then, and of few.
+            first, last = _mark_before(begin), _mark_before(now)
+            if first == last:
+                continue
+            players = db.session.scalars(select(Player.id).where(text(HALF_WANTED))).all()
+            twice = extract("epoch", Turn.opened_at) + extract("epoch", Turn.deadline)
+            is_near = Seat.player_id.in_(players) & twice.between(2 * first - 2, 2 * last)
+        near = db.session.execute(asked.where(is_near))
+        found |= {turn.id: (turn, player) for turn, player in near}
+    return [found[turn_id] for turn_id in sorted(found)]
+
+
+def _mark_before(moment: datetime) -> int:
+    """Return the last mark at or before a moment, between which reminders at half time wait."""
+    seconds = int(HALF_LOOKS.total_seconds())
+    return int(moment.timestamp()) // seconds * seconds
+
+
+def _given(turn_ids: Sequence[int]) -> set[tuple[int, datetime, int]]:
+    """Return the reminders that were given of these turns."""
+    rows = db.session.execute(
+        select(Reminder.turn_id, Reminder.deadline, Reminder.step).where(
+            Reminder.turn_id.in_(turn_ids)
+        )
+    )
+    return {(turn_id, deadline, step) for turn_id, deadline, step in rows}
+
+
+def _note_last_look(now: datetime) -> None:
+    """Note that all steps up to now were looked at; a worker that fails before looks again."""
+    try:
+        with writing():
+            db.session.merge(Beat(id=LAST_LOOK, at=now))
+    except IntegrityError:
+        _log.info("another worker has looked for reminders")
 
 
 def _remind(player_id: int, steps: list[tuple[int, datetime, int]], *, now: datetime) -> None:

@@ -73,7 +73,7 @@ def send_due(*, now: datetime) -> int:
     """
     sent = 0
     for _ in range(BATCHES):
-        claimed, ready = _claim(now)
+        claimed, ready = claim(now=now)
         reached("letter: claimed")
         went_out, is_relay_lost = _send_all(ready, now=now)
         sent += went_out
@@ -99,7 +99,7 @@ def try_again(letter_id: int, *, now: datetime) -> bool:
     return bool(again)
 
 
-def _claim(now: datetime) -> tuple[int, Sequence[int]]:
+def claim(*, most: int = BATCH, now: datetime) -> tuple[int, Sequence[int]]:
     """Lease due letters to this worker; those of a worker that died are due again.
 
     Returns how many were due, and those that may leave now.
@@ -119,7 +119,7 @@ def _claim(now: datetime) -> tuple[int, Sequence[int]]:
         .with_for_update(skip_locked=True)
     )
     with writing():
-        ids = ids.limit(min(BATCH, _allowed(now)))
+        ids = ids.limit(min(most, _allowed(now)))
         claimed = db.session.scalars(
             update(Letter)
             .where(Letter.id.in_(ids))

@@ -19,6 +19,7 @@ from pbem.models.match import (
 from pbem.models.player import (
     FORMER,
     FORMER_WORDS,
+    HALF_WANTED,
     Absence,
     Address,
     Entries,
@@ -31,6 +32,7 @@ from pbem.models.talk import Heard, Mute, PrivateNote, Talk
 __all__ = [
     "FORMER",
     "FORMER_WORDS",
+    "HALF_WANTED",
     "Absence",
     "Address",
     "Attempt",

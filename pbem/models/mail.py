@@ -60,6 +60,23 @@ class Letter(Model):
             sqlite_where=text("soft_bounced_at IS NOT NULL"),
             postgresql_where=text("soft_bounced_at IS NOT NULL"),
         ),
+        # What an address was mailed lately is asked of invitations and the like, not of turns.
+        Index(
+            "ix_letter_address",
+            "address",
+            "created_at",
+            sqlite_where=text("turn_id IS NULL"),
+            postgresql_where=text("turn_id IS NULL"),
+        ),
+        # What waits for a player's daily mail, and whether a player was reached.
+        Index("ix_letter_player_id_state", "player_id", "state"),
+        # A relay's limits count what has left.
+        Index(
+            "ix_letter_sent_at",
+            "sent_at",
+            sqlite_where=text("sent_at IS NOT NULL"),
+            postgresql_where=text("sent_at IS NOT NULL"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -160,7 +177,10 @@ class Reminder(Model):
 
 
 class Beat(Model):
-    """When a worker was last at work: one row, by which a standstill is found out."""
+    """When a worker was last at work (row 1), by which a standstill is found out.
+
+    Row 2 tells when it last looked for reminders, see worker.remind.
+    """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     at: Mapped[datetime] = mapped_column(Instant)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     LargeBinary,
     String,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.ext.hybrid import hybrid_property
@@ -59,6 +60,13 @@ class Match(Model):
             sqlite_where=text("is_listed AND status = 'open'"),
             postgresql_where=text("is_listed AND status = 'open'"),
         ),
+        # The worker asks for tables that never filled.
+        Index(
+            "ix_match_open",
+            "opened_at",
+            sqlite_where=text("status = 'open'"),
+            postgresql_where=text("status = 'open'"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -66,7 +74,7 @@ class Match(Model):
     game: Mapped[str] = mapped_column(String(32))
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     status: Mapped[str] = mapped_column(String(16), default=Status.OPEN)
-    opener_id: Mapped[int] = mapped_column(ForeignKey("player.id"))
+    opener_id: Mapped[int] = mapped_column(ForeignKey("player.id"), index=True)
     rematch_of: Mapped[int | None] = mapped_column(ForeignKey("match.id"), unique=True)
     is_listed: Mapped[bool] = mapped_column(default=False)
     draws_seats: Mapped[bool] = mapped_column(default=False)
@@ -187,7 +195,8 @@ class Turn(Model):
 
     ``extra`` are seconds that others granted. ``stops`` are the times in which its clock
     stood still, but for absences: `kind`, `start` and `until`. ``sequence`` counts how
-    often the deadline has moved.
+    often the deadline has moved. One that ``is_house`` asked a bot or a seat that the house
+    plays; a person may have come back to it since.
     """
 
     __table_args__ = (
@@ -198,6 +207,13 @@ class Turn(Model):
             "deadline",
             sqlite_where=text("closed_at IS NULL"),
             postgresql_where=text("closed_at IS NULL"),
+        ),
+        # Every second the worker asks for the few that wait for a bot.
+        Index(
+            "ix_turn_house",
+            "id",
+            sqlite_where=text("closed_at IS NULL AND is_house = 1"),
+            postgresql_where=text("closed_at IS NULL AND is_house"),
         ),
     )
 
@@ -212,6 +228,7 @@ class Turn(Model):
     extra: Mapped[int] = mapped_column(default=0)
     stops: Mapped[list[dict[str, str]]] = mapped_column(JSON, default=list)
     sequence: Mapped[int] = mapped_column(default=0)
+    is_house: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     match: Mapped[Match] = relationship()
     asked: Mapped[Seat] = relationship(

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from flask_babel import gettext
-from sqlalchemy import JSON, ColumnElement, ForeignKey, String
+from sqlalchemy import JSON, ColumnElement, ForeignKey, Index, String, text
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
@@ -17,6 +17,8 @@ from pbem.models.base import Id, Instant, Model
 # Stands for the name of whoever has deleted their account. It is no printable sign, and so
 # nobody can be called so.
 FORMER: Final = "\x7f"
+# Few want a reminder at half time; deadlines.HALF among the steps of the JSON column.
+HALF_WANTED: Final = "CAST(player.reminder_steps AS VARCHAR) LIKE '%-1%'"
 FORMER_WORDS: Final = N_("a former player")
 
 
@@ -61,6 +63,16 @@ class Player(Model):
     ``unreachable_at`` is when a letter came back last; ``offers_absence`` asks the next
     letter to offer an absence, once.
     """
+
+    # The worker asks for these few among all players.
+    __table_args__ = tuple(
+        Index(name, "id", sqlite_where=text(where), postgresql_where=text(where))
+        for name, where in (
+            ("ix_player_half", HALF_WANTED.replace("player.", "")),
+            ("ix_player_daily", "digest_at IS NOT NULL"),
+            ("ix_player_unreachable", "unreachable_at IS NOT NULL"),
+        )
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     address: Mapped[str] = mapped_column(String(320), unique=True)

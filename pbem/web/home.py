@@ -21,6 +21,7 @@ from flask import Response as Page
 from flask_babel import get_locale
 from markupsafe import Markup
 from sqlalchemy import select
+from sqlalchemy.orm import selectinload
 from werkzeug.wrappers import Response
 
 from engine import GAMES
@@ -265,5 +266,6 @@ def _matches(player: Player) -> list[Match]:
             .where(Seat.player_id == player.id)
             .order_by(Match.id.desc())
             .limit(100)
+            .options(selectinload(Match.seats))
         )
     )
