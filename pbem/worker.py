@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
-from sqlalchemy import bindparam, exists, extract, func, or_, select, text, update
+from sqlalchemy import (
+    Float,
+    bindparam,
+    exists,
+    extract,
+    func,
+    or_,
+    select,
+    text,
+    type_coerce,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from pbem import away, clocks, deadlines, limits, lobby, play, post
@@ -269,7 +280,10 @@ def _near_a_step(since: datetime | None, now: datetime) -> Sequence[tuple[Turn, 
             if first == last:
                 continue
             players = db.session.scalars(select(Player.id).where(text(HALF_WANTED))).all()
-            twice = extract("epoch", Turn.opened_at) + extract("epoch", Turn.deadline)
+            # Twice an epoch's seconds are more than an integer of PostgreSQL holds.
+            twice = type_coerce(
+                extract("epoch", Turn.opened_at) + extract("epoch", Turn.deadline), Float
+            )
             is_near = Seat.player_id.in_(players) & twice.between(2 * first - 2, 2 * last)
         near = db.session.execute(asked.where(is_near))
         found |= {turn.id: (turn, player) for turn, player in near}
