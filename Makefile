@@ -40,8 +40,8 @@ $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'
 	touch $(VENV)/bench
 
-bench: $(VENV)/bench ## measure the engine, letters, pictures, pages and how mails are read, beside bars
-	PYTHONPATH=. $(BIN)/python -m bench all
+bench: $(VENV)/bench ## measure the engine, moves, letters, pictures, pages and how mails are read, beside bars
+	PYTHONPATH=. $(BIN)/python -m bench all --seconds 1
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .

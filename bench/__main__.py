@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -28,7 +28,7 @@ from bench import (
     sweep,
     web,
 )
-from bench.measure import Asked, Bar
+from bench.measure import Asked, Bar, short
 
 Benchmark: TypeAlias = Callable[[Asked], Iterator[Bar]]
 
@@ -71,9 +71,27 @@ def main() -> int:
             bars.append(bar)
     if given.json:
         given.json.write_text(json.dumps([bar.as_json() for bar in bars], indent=1) + "\n")
+    if len(wanted) > 1:
+        print("\n".join(_table(bars)))
     failed = sum(not bar.is_met for bar in bars)
     print(f"{len(bars) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _table(bars: Sequence[Bar]) -> Iterator[str]:
+    """Yield the lines of a table of all bars; those that are no ratio tell their words alone."""
+    yield "| what | ours | beside | ratio | half of the rounds | bar | |"
+    yield "| --- | ---: | ---: | ---: | --- | --- | --- |"
+    for bar in bars:
+        is_met = "met" if bar.is_met else "**missed**"
+        one = bar.figures
+        if one is None:
+            yield f"| {bar.words} | | | | | | {is_met} |"
+            continue
+        yield (
+            f"| {one.name} ({one.unit}) | {short(one.ours)} | {short(one.peer)} | {one.ratio:.2f}"
+            f" | {one.low:.2f} to {one.high:.2f} | {one.wanted} | {is_met} |"
+        )
 
 
 def _arguments() -> argparse.Namespace:

@@ -38,6 +38,7 @@ class Figures:
     ratio: float
     low: float
     high: float
+    wanted: str  # of the ratio, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +118,13 @@ def judge(
     wanted = f"at least {least:g}" if most is None else f"at most {most:g}"
     stretch = "" if goal is None else f", goal {goal:g}"
     return Bar(
-        f"{name}: {_short(mine)} {unit}, {peer} {_short(theirs)}: {ratio:.2f}"
+        f"{name}: {short(mine)} {unit}, {peer} {short(theirs)}: {ratio:.2f}"
         f" ({low:.2f} to {high:.2f} in half of the rounds; {wanted}{stretch})",
         (least is None or ratio >= least) and (most is None or ratio <= most),
-        Figures(name, unit, mine, theirs, ratio, low, high),
+        Figures(name, unit, mine, theirs, ratio, low, high, wanted),
     )
 
 
-def _short(figure: float) -> str:
+def short(figure: float) -> str:
+    """Return a figure with as many digits as tell anything."""
     return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"

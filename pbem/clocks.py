@@ -73,6 +73,8 @@ def refresh(turn: Turn, *, now: datetime, may_come_forward: bool = False) -> Non
         turn.deadline, due(turn, turn.asked), now=now, may_come_forward=may_come_forward
     )
     if new != turn.deadline:
+        # Steps that it has jumped over are looked for once more.
+        turn.came_forward = turn.came_forward or new < turn.deadline
         turn.deadline = new
         turn.sequence += 1
 

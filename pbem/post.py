@@ -257,21 +257,18 @@ def came_back(match: Match, address: str, reason: str, *, now: datetime) -> None
 
 def for_host(what: str, about: dict[str, Any], *, now: datetime) -> None:
     """Tell the hosts that something needs their eye; the same thing once a day at most."""
+    site = settings()
+    addresses = [address.strip().lower() for address in site.host_addresses]
     lately = select(Letter.about).where(
-        Letter.kind == "for_host", Letter.created_at > now - timedelta(days=1)
+        Letter.address.in_(addresses),
+        Letter.created_at > now - timedelta(days=1),
+        Letter.turn_id.is_(None),
+        Letter.kind == "for_host",
     )
     if any(told["what"] == what for told in db.session.scalars(lately)):
         return
-    site = settings()
-    for address in site.host_addresses:
-        _add(
-            "for_host",
-            address.strip().lower(),
-            site.language,
-            site.zone,
-            now,
-            about={"what": what, **about},
-        )
+    for address in addresses:
+        _add("for_host", address, site.language, site.zone, now, about={"what": what, **about})
 
 
 def sign_in(

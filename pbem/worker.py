@@ -114,7 +114,7 @@ def remind(now: datetime) -> None:
                 wanted.setdefault(player.id, []).append(key)
     for player_id, steps in wanted.items():
         _remind(player_id, steps, now=now)
-    _note_last_look(now)
+    _note_last_look([turn for turn, _player in found if turn.came_forward], now)
 
 
 def due_turns(now: datetime) -> Sequence[int]:
@@ -287,6 +287,8 @@ def _near_a_step(since: datetime | None, now: datetime) -> Sequence[tuple[Turn, 
             is_near = Seat.player_id.in_(players) & twice.between(2 * first - 2, 2 * last)
         near = db.session.execute(asked.where(is_near))
         found |= {turn.id: (turn, player) for turn, player in near}
+    forward = db.session.execute(asked.where(Turn.came_forward))
+    found |= {turn.id: (turn, player) for turn, player in forward}
     return [found[turn_id] for turn_id in sorted(found)]
 
 
@@ -306,10 +308,16 @@ def _given(turn_ids: Sequence[int]) -> set[tuple[int, datetime, int]]:
     return {(turn_id, deadline, step) for turn_id, deadline, step in rows}
 
 
-def _note_last_look(now: datetime) -> None:
-    """Note that all steps up to now were looked at; a worker that fails before looks again."""
+def _note_last_look(forward: Sequence[Turn], now: datetime) -> None:
+    """Note that all steps up to now were looked at; a worker that fails before looks again.
+
+    So were those of the turns that had come ``forward``, if they have not moved since.
+    """
+    seen = [(Turn.id == turn.id, Turn.sequence == turn.sequence) for turn in forward]
     try:
         with writing():
+            for one in seen:
+                db.session.execute(update(Turn).where(*one).values(came_forward=False))
             db.session.merge(Beat(id=LAST_LOOK, at=now))
     except IntegrityError:
         _log.info("another worker has looked for reminders")

@@ -21,6 +21,8 @@ INDEXES = (
     ("ix_player_daily", "player", ["id"], "digest_at IS NOT NULL"),
     ("ix_player_unreachable", "player", ["id"], "unreachable_at IS NOT NULL"),
 )
+# Indexes of the few open turns that are marked, and the mark.
+TURNS = (("ix_turn_house", "is_house"), ("ix_turn_came_forward", "came_forward"))
 
 
 def upgrade() -> None:
@@ -33,14 +35,18 @@ def upgrade() -> None:
         " WHERE seat.match_id = turn.match_id AND seat.number = turn.seat"
         " AND (seat.bot IS NOT NULL OR seat.is_kept OR seat.resigned))"
     )
-    op.create_index(
-        "ix_turn_house",
-        "turn",
-        ["id"],
-        unique=False,
-        sqlite_where=sa.text("closed_at IS NULL AND is_house = 1"),
-        postgresql_where=sa.text("closed_at IS NULL AND is_house"),
+    op.add_column(
+        "turn", sa.Column("came_forward", sa.Boolean(), nullable=False, server_default=sa.false())
     )
+    for name, column in TURNS:
+        op.create_index(
+            name,
+            "turn",
+            ["id"],
+            unique=False,
+            sqlite_where=sa.text(f"closed_at IS NULL AND {column} = 1"),
+            postgresql_where=sa.text(f"closed_at IS NULL AND {column}"),
+        )
     for name, table, columns, where in INDEXES:
         some = {} if where is None else {"sqlite_where": sa.text(where), "postgresql_where": sa.text(where)}
         op.create_index(name, table, columns, unique=False, **some)
@@ -50,6 +56,8 @@ def downgrade() -> None:
     """Take them away again."""
     for name, table, _columns, _where in reversed(INDEXES):
         op.drop_index(name, table_name=table)
-    op.drop_index("ix_turn_house", table_name="turn")
+    for name, _column in TURNS:
+        op.drop_index(name, table_name="turn")
     with op.batch_alter_table("turn") as changed:
-        changed.drop_column("is_house")
+        for _name, column in TURNS:
+            changed.drop_column(column)

@@ -196,7 +196,8 @@ class Turn(Model):
     ``extra`` are seconds that others granted. ``stops`` are the times in which its clock
     stood still, but for absences: `kind`, `start` and `until`. ``sequence`` counts how
     often the deadline has moved. One that ``is_house`` asked a bot or a seat that the house
-    plays; a person may have come back to it since.
+    plays; a person may have come back to it since. ``came_forward`` is its deadline since the
+    last look for reminders.
     """
 
     __table_args__ = (
@@ -215,6 +216,12 @@ class Turn(Model):
             sqlite_where=text("closed_at IS NULL AND is_house = 1"),
             postgresql_where=text("closed_at IS NULL AND is_house"),
         ),
+        Index(
+            "ix_turn_came_forward",
+            "id",
+            sqlite_where=text("closed_at IS NULL AND came_forward = 1"),
+            postgresql_where=text("closed_at IS NULL AND came_forward"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -229,6 +236,7 @@ class Turn(Model):
     stops: Mapped[list[dict[str, str]]] = mapped_column(JSON, default=list)
     sequence: Mapped[int] = mapped_column(default=0)
     is_house: Mapped[bool] = mapped_column(default=False, server_default=false())
+    came_forward: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     match: Mapped[Match] = relationship()
     asked: Mapped[Seat] = relationship(

@@ -229,6 +229,7 @@ def moved_back(match_id: int, by: timedelta) -> int:
     with writing():
         turn = open_turn(db.session.get_one(Match, match_id))
         turn.opened_at -= by
+        turn.came_forward = True
         turn.deadline -= by
         return turn.id
 

@@ -10,8 +10,8 @@ import pytest
 from cast import letters_to, on_time, open_turn, running_match
 from sqlalchemy import event, text
 
-from pbem import agreements, lobby, play, worker
-from pbem.ext import db
+from pbem import agreements, clocks, lobby, play, post, worker
+from pbem.ext import db, writing
 from pbem.mail import outbox
 from pbem.models import Turn
 
@@ -61,6 +61,7 @@ def plans(ask: Callable[[], object]) -> str:
         (worker.find_reached, "ix_player_unreachable"),
         (lambda now: lobby.mailed_lately("ann@players.example", "sign_in", now=now),
          "ix_letter_address"),
+        (lambda now: post.for_host("letter", {}, now=now), "ix_letter_address"),
         (lambda now: outbox.claim(now=now), "ix_letter_state_due_at"),
     ],
 )  # fmt: skip
@@ -76,6 +77,23 @@ def test_a_reminder_whose_time_came_while_nobody_looked_is_given_at_the_next_loo
     on_time(worker.remind, now + 50 * HOUR)  # the step was two hours before
     on_time(worker.remind, now + 50 * HOUR)
     on_time(worker.remind, now + 51 * HOUR)
+    assert len(letters_to(name, "reminder")) == 1
+
+
+def test_a_step_that_a_deadline_has_jumped_over_as_it_came_forward_is_made_up(app, now) -> None:
+    match = running_match(["ann", "bob"], now=now)
+    turn = open_turn(match)
+    name = turn.asked.name.lower()
+    with writing():
+        turn.asked.player.reminder_steps = [48]
+        clocks.stop(turn, "paused", now, now + 240 * HOUR, now=now)
+    on_time(worker.remind, now + 30 * HOUR)
+    with writing():
+        clocks.cut_stop(turn, "paused", now=now)
+    on_time(worker.remind, now + 31 * HOUR)
+    assert len(letters_to(name, "reminder")) == 1
+    assert not db.session.get_one(Turn, turn.id).came_forward
+    on_time(worker.remind, now + 32 * HOUR)
     assert len(letters_to(name, "reminder")) == 1
 
 
