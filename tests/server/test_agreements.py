@@ -258,12 +258,12 @@ def test_the_players_own_page_keeps_what_it_is_given(app, now) -> None:
 
 
 def test_an_absence_is_set_and_ended_on_the_page(app, now) -> None:
-    ann = player("ann", now=now)
+    ann = player("ann", now=now, zone="UTC")
     client: FlaskClient = app.test_client()
     url = path(Links().you(ann))
     from datetime import UTC, datetime
 
-    day = datetime.now(UTC).date() + DAY
+    day = datetime.now(UTC).date() + 2 * DAY
     given = {"do": "away", "first": f"{day}", "last": f"{day + DAY}"}
     assert client.post(url, data=given).status_code == 303
     db.session.rollback()
