@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -97,7 +98,7 @@ def forget_old(*, now: datetime) -> None:
 
 def _too_often(left: float) -> TooOften:
     """Return what is said to who may try again when so many seconds are over."""
-    minutes = int(left // 60) + 1
+    minutes = max(1, math.ceil(left / 60))
     if minutes <= 90:
         return TooOften(minutes=minutes)
     words = N_("that was asked for too often; nothing is lost, try again in %(hours)s hours")

@@ -185,13 +185,13 @@ def mail_comes_back(seconds: int) -> str:
     message["Auto-Submitted"] = "auto-generated"
     message["Message-ID"] = f"<doctor.{secrets.token_hex(8)}@{site.mail_domain}>"
     message.set_content("This mail shows that letters leave and replies come in.\n")
-    began = datetime.now(UTC)
+    began, until = datetime.now(UTC), time.monotonic() + seconds
     try:
         with _postman().connect() as connection:
             connection.send(Parcel(message, recipient=address), envelope_from=Links().bounce(0))
     except (smtplib.SMTPException, OSError) as error:
         raise CannotRun(f"a mail to {address} can't be sent ({error})") from error
-    while datetime.now(UTC) < began + timedelta(seconds=seconds):
+    while time.monotonic() < until:
         came = _note_with(str(message["Message-ID"]), since=began)
         if came is not None:
             took = round((came.received_at - began).total_seconds())

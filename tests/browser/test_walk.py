@@ -76,7 +76,7 @@ def play_to_the_end(page: playwright.Page, theirs: playwright.Page) -> None:
                 return
             if one.get_by_role("heading", name=re.compile("our turn")).count():
                 one.locator("p.moves a").first.click()
-                assert one.locator("figure.table svg").count() == 1
+                playwright.expect(one.locator("figure.table svg")).to_have_count(1)
                 one.get_by_role("button", name="Play this move").click()
                 one.get_by_role("heading", name=re.compile("Played")).wait_for()
     raise AssertionError("the game came to no end")

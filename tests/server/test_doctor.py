@@ -33,6 +33,11 @@ GOOD = {
 }
 
 
+@pytest.fixture(autouse=True)
+def clock() -> None:
+    """The clock is this machine's own: it is compared with those of other programs."""
+
+
 @pytest.fixture
 def zone() -> dict[tuple[str, str], list[str]]:
     return dict(GOOD)

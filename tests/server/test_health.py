@@ -21,6 +21,11 @@ MINUTE = timedelta(minutes=1)
 TOKEN = "metrics" * 4
 
 
+@pytest.fixture(autouse=True)
+def clock() -> None:
+    """The clock is this machine's own: it is compared with those of other programs."""
+
+
 @pytest.fixture
 def now() -> datetime:
     """Pages and commands read the clock, so that these tests begin today."""
