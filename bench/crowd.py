@@ -200,7 +200,9 @@ def _copy_players(people: int) -> None:
             _insert(table, values, select().select_from(_numbers.join(table, table.c.id == 1)))
         # A few want one mail a day, or to be told at half time.
         daily = update(Player).where(Player.id % 50 == 0)
-        db.session.execute(daily.values(digest_at=480, digested_at=datetime.now(UTC)))
+        db.session.execute(
+            daily.values(digest_at=480, digest_due_at=datetime.now(UTC) + timedelta(days=1))
+        )
         half = update(Player).where(Player.id % 50 == 1)
         db.session.execute(half.values(reminder_steps=[-1, 24, 0]))
 

@@ -23,7 +23,7 @@ from sqlalchemy import exists, func, or_, select
 from bench.measure import Asked, Bar, Pair, judge
 from bench.season_players import FAULTS, People
 from bench.season_tables import Bare, new_people, new_table
-from pbem import audit, clocks, deadlines
+from pbem import audit, deadlines
 from pbem.ext import db, writing
 from pbem.mail import listener
 from pbem.mail.listener import Listener
@@ -186,8 +186,8 @@ class Season:
                 when = deadlines.reminder(step, turn.opened_at, turn.deadline)
                 if when is not None and when > self.now:
                     yield when
-            if player.digest_at is not None:
-                yield deadlines.next_daily(self.now, player.digest_at, clocks.zone_of(player))
+            if player.digest_due_at is not None:
+                yield player.digest_due_at
 
     def _count(self) -> None:
         """Count what the rows tell of."""

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select
 
 from engine.game import N_
 from pbem import clocks, deadlines, lobby, play, post, suppression
@@ -61,6 +61,7 @@ def change_settings(
     with writing():
         player = db.session.get_one(Player, player_id)
         player.name = clean_name(given.get("name", "")) or player.name
+        is_replanned = (digest_at, zone) != (player.digest_at, player.zone)
         player.language, player.zone, player.entries = language, zone, entries
         player.plays_forced = bool(given.get("plays_forced"))
         player.moves_by_mail = bool(given.get("moves_by_mail"))
@@ -70,12 +71,13 @@ def change_settings(
         player.quiet_from, player.quiet_until = quiet_from, quiet_until
         player.reminder_steps = chosen
         if digest_at is None and player.digest_at is not None:
-            player.digest_at = None
+            player.digest_at = None  # so that what is told now does not wait for it
             for letter in post.gathered(player):
                 letter.state, letter.due_at, letter.wanted_at = LetterState.QUEUED, now, now
             _tell_untold(player, now=now)
-        if digest_at != player.digest_at:
-            player.digest_at, player.digested_at = digest_at, now
+        if is_replanned:
+            player.digest_at = digest_at
+            plan_digest(player, now=now)
         for turn in clocks.open_turns(player=player):
             clocks.refresh(turn, now=now)
 
@@ -208,20 +210,20 @@ def reached(player: Player, *, now: datetime) -> None:
         clocks.cut_stop(turn, "unreachable", now=now)
 
 
-def send_digest(player_id: int, last: datetime, *, now: datetime) -> None:
-    """Queue the digest that is due after the last one; an empty one is left out."""
+def plan_digest(player: Player, *, now: datetime) -> None:
+    """Note when the next digest of a player is due, where they want one."""
+    zone, minute = ZoneInfo(player.zone), player.digest_at
+    player.digest_due_at = None if minute is None else deadlines.next_daily(now, minute, zone)
+
+
+def send_digest(player_id: int, *, now: datetime) -> None:
+    """Queue the digest of a player for whom one is due; an empty one is left out."""
+    due = select(Player).where(Player.id == player_id, Player.digest_due_at <= now)
     with writing():
-        claimed = db.session.scalars(
-            update(Player)
-            .where(
-                Player.id == player_id, func.coalesce(Player.digested_at, Player.created_at) == last
-            )
-            .values(digested_at=now)
-            .returning(Player.id)
-        ).all()
-        if not claimed:
+        player = db.session.scalar(due.with_for_update())
+        if player is None:
             return
-        player = db.session.get_one(Player, player_id)
+        plan_digest(player, now=now)
         turns = [turn for turn in clocks.open_turns(player=player) if turn.asked.is_asked_by_mail]
         gathered = post.gathered(player)
         if turns or gathered:

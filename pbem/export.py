@@ -35,7 +35,7 @@ _PLAYER: Final = (
     "quiet_until",
     "reminder_steps",
     "digest_at",
-    "digested_at",
+    "digest_due_at",
     "entries",
     "mails",
     "moves_by_mail",

@@ -231,7 +231,7 @@ def _forget_settings(player: Player) -> None:
     # No address looks like this, and so nobody signs in or is found by it.
     player.address, player.name = f"former-{player.id}", FORMER
     player.language, player.zone = site.language, site.zone
-    player.quiet_from = player.quiet_until = player.digest_at = player.digested_at = None
+    player.quiet_from = player.quiet_until = player.digest_at = player.digest_due_at = None
     player.mails, player.reminder_steps, player.entries = {}, [], Entries.NONE
     player.moves_by_mail = player.wants_hints = player.offers_absence = False
     player.unreachable_at = player.unreachable_why = None

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import (
@@ -18,7 +17,6 @@ from sqlalchemy import (
     bindparam,
     exists,
     extract,
-    func,
     or_,
     select,
     text,
@@ -138,13 +136,9 @@ def time_out(now: datetime) -> None:
 
 def send_digests(now: datetime) -> None:
     """Queue the daily mail of each player who wants one, if there is anything in it."""
-    last = func.coalesce(Player.digested_at, Player.created_at)
-    wanted = select(Player.id, Player.digest_at, last, Player.zone)
-    rows = db.session.execute(wanted.where(Player.digest_at.is_not(None))).all()
-    for player_id, minute, last_at, zone in rows:
-        assert minute is not None, "the query wants it"
-        if deadlines.next_daily(last_at, minute, ZoneInfo(zone)) <= now:
-            away.send_digest(player_id, last_at, now=now)
+    due = select(Player.id).where(Player.digest_due_at <= now)
+    for player_id in db.session.scalars(due).all():
+        away.send_digest(player_id, now=now)
 
 
 def expire_tables(now: datetime) -> None:

@@ -38,7 +38,8 @@ def new_players(number: int, chance: random.Random, *, now: datetime) -> dict[in
                     ((22 * 60, 8 * 60), (0, 6 * 60 + 30), (13 * 60, 15 * 60))
                 )
             if chance.random() < 0.2:
-                player.digest_at, player.digested_at = 60 * chance.randrange(24), now
+                player.digest_at = 60 * chance.randrange(24)
+                away.plan_digest(player, now=now)
             player.reminder_steps = [step for step in deadlines.STEPS if chance.random() < 0.5]
         found[player.id] = HABITS[nth % len(HABITS)]
     return found

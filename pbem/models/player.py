@@ -54,8 +54,8 @@ class Player(Model):
 
     With ``plays_forced`` a move without a choice is made for them, without asking.
     ``quiet_from``, ``quiet_until`` and ``digest_at`` (one mail a day instead of one for
-    each turn) are minutes after midnight in their zone; ``digested_at`` is when the last
-    digest left. ``reminder_steps`` are hours before the deadline, see deadlines.STEPS.
+    each turn) are minutes after midnight in their zone; ``digest_due_at`` is when the
+    next one is due. ``reminder_steps`` are hours before the deadline, see deadlines.STEPS.
     ``mails`` says, by the kind of letter, which are wanted in the daily mail or not at all.
     With ``moves_by_mail`` the links to moves are ready-made replies. Who ``wants_hints`` is
     shown the moves that score most. Who ``has_page`` wants a
@@ -66,11 +66,11 @@ class Player(Model):
 
     # The worker asks for these few among all players.
     __table_args__ = tuple(
-        Index(name, "id", sqlite_where=text(where), postgresql_where=text(where))
-        for name, where in (
-            ("ix_player_half", HALF_WANTED.replace("player.", "")),
-            ("ix_player_daily", "digest_at IS NOT NULL"),
-            ("ix_player_unreachable", "unreachable_at IS NOT NULL"),
+        Index(name, column, sqlite_where=text(where), postgresql_where=text(where))
+        for name, column, where in (
+            ("ix_player_half", "id", HALF_WANTED.replace("player.", "")),
+            ("ix_player_daily", "digest_due_at", "digest_due_at IS NOT NULL"),
+            ("ix_player_unreachable", "id", "unreachable_at IS NOT NULL"),
         )
     )
 
@@ -87,7 +87,7 @@ class Player(Model):
     quiet_until: Mapped[int | None]
     reminder_steps: Mapped[list[int]] = mapped_column(JSON, default=lambda: [24, 0])
     digest_at: Mapped[int | None]
-    digested_at: Mapped[datetime | None] = mapped_column(Instant)
+    digest_due_at: Mapped[datetime | None] = mapped_column(Instant)
     entries: Mapped[str] = mapped_column(String(8), default=Entries.ATTACHED)
     mails: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     moves_by_mail: Mapped[bool] = mapped_column(default=False)

@@ -135,7 +135,7 @@ def test_gathered_news_come_with_the_daily_mail_once(app, mailbox, now) -> None:
     name = next(n for n in ("ann", "bob", "cleo") if n != open_turn(match).asked.name.lower())
     with writing():
         reader = seat_of(match, name).player
-        reader.digest_at, reader.digested_at = 13 * 60, now - DAY
+        reader.digest_at, reader.digest_due_at = 13 * 60, now + HOUR
         reader.mails = {"notice": "daily"}
         post.notice(match, "back", {"name": "Dan"}, now=now)
     assert [x.state for x in letters_to(name, "notice")] == ["gathered"]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import schemas
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from cast import open_turn, running_match
+from cast import open_turn, player, running_match
 from conftest import KEYS
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import text
 
-from pbem import audit, create_app, play
+from pbem import audit, away, create_app, play
 from pbem.config import Settings
 from pbem.ext import db
-from pbem.models import Match
+from pbem.models import Match, Player
+
+PLAIN = {"zone": "Europe/Paris", "language": "en", "entries": "none"}
 
 
 def differences() -> list[object]:
@@ -53,15 +56,23 @@ def test_a_database_of_the_first_version_comes_up_with_its_rows(app, now) -> Non
         )
     upgrade()
     assert differences() == []
-    from pbem.models import Player
-
-    (player,) = db.session.query(Player)
-    assert (player.plays_forced, player.reminder_steps, player.entries) == (
+    (ann,) = db.session.query(Player)
+    assert (ann.plays_forced, ann.reminder_steps, ann.entries) == (
         True,
         [24, 0],
         "attached",
     )
-    assert player.every_address == ["ann@players.example"]
+    assert ann.every_address == ["ann@players.example"]
+
+
+def test_the_next_daily_mail_is_due_where_the_last_one_says(app, now) -> None:
+    ann = player("ann", now=now)
+    away.change_settings(ann.id, {**PLAIN, "digest_at": "18:00"}, [], now=now)
+    due = db.session.get_one(Player, ann.id).digest_due_at
+    db.session.remove()
+    downgrade(revision="0015")
+    upgrade()
+    assert db.session.get_one(Player, ann.id).digest_due_at == due == now + timedelta(hours=5)
 
 
 def test_there_is_a_database_of_each_earlier_version() -> None:
