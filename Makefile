@@ -41,7 +41,7 @@ $(VENV)/bench: $(VENV)/tests
 	touch $(VENV)/bench
 
 bench: $(VENV)/bench ## measure the engine, moves, letters, pictures, pages and how mails are read, beside bars
-	PYTHONPATH=. $(BIN)/python -m bench all --seconds 1
+	PYTHONPATH=. $(BIN)/python -m bench all --rounds 3 --seconds 1
 
 check: $(VENV)/tests ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check .

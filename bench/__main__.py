@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -37,9 +39,6 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "picture": picture.run,
     "letter": letter.run,
     "engine": engine.run,
-    "fuzz": fuzz.run,
-    "reading": reading.run,
-    "replies": replies.run,
     "inbox": inbox.run,
     "web": web.run,
     "page": page.run,
@@ -53,6 +52,9 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
 }
 # These take minutes, so they run only when they are asked for.
 ALONE: Final[dict[str, Benchmark]] = {
+    "fuzz": fuzz.run,
+    "reading": reading.run,
+    "replies": replies.run,
     "bots": bots.run,
     "season": season.run,
     "scale": scale.run,
@@ -65,10 +67,12 @@ def main() -> int:
     asked = Asked(given.rounds, given.seconds, given.db, given.count)
     wanted = BENCHMARKS if given.name == "all" else {given.name: (BENCHMARKS | ALONE)[given.name]}
     bars = []
-    for run in wanted.values():
-        for bar in run(asked):
+    for name, run in wanted.items():
+        began = time.monotonic()
+        for bar in _whole(name, run(asked)):
             print(f"{'passed' if bar.is_met else 'FAILED'}  {bar.words}", flush=True)
             bars.append(bar)
+        print(f"{name} took {time.monotonic() - began:.0f} s", flush=True)
     if given.json:
         given.json.write_text(json.dumps([bar.as_json() for bar in bars], indent=1) + "\n")
     if len(wanted) > 1:
@@ -76,6 +80,15 @@ def main() -> int:
     failed = sum(not bar.is_met for bar in bars)
     print(f"{len(bars) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _whole(name: str, bars: Iterator[Bar]) -> Iterator[Bar]:
+    """Yield a benchmark's bars; one that comes to no end is a bar missed, and the next one runs."""
+    try:
+        yield from bars
+    except Exception as error:  # noqa: BLE001 - the outermost loop: the next one can run
+        traceback.print_exc()
+        yield Bar(f"{name} ended with {type(error).__name__}: {error}", is_met=False)
 
 
 def _table(bars: Sequence[Bar]) -> Iterator[str]:

@@ -29,7 +29,6 @@ from pbem.models import Match, Move, Turn
 from pbem.tokens import Named
 
 MATCHES: Final = 100  # each asks once in a round
-ROUNDS: Final = 10  # so 1,000 replies, and as many bare moves between them
 SIZE: Final = 30_000  # bytes of a reply, most of them the quoted letter
 STORED: Final = 0.35  # of the bare handler's rate, at least
 MOVED: Final = 0.20  # of the rate of bare commits, at least
@@ -47,7 +46,7 @@ class _Round:
     bare_commit: float
 
 
-def run(_asked: Asked) -> Iterator[Bar]:
+def run(asked: Asked) -> Iterator[Bar]:
     """Send all replies in rounds, and make as many bare moves and bare deliveries by turns."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(
@@ -57,19 +56,23 @@ def run(_asked: Asked) -> Iterator[Bar]:
                 mail_domain="play.example",
                 listen_protocol="lmtp",
                 listen_port=PORT,
+                # A run does in minutes what people do in weeks.
+                tables_a_day=10**6,
+                mails_in_an_hour=10**6,
             )
         )
         with app.app_context():
             upgrade()
             replied, bare = _matches("a"), _matches("b")
-            rounds = _rounds(app, replied, bare)
+            rounds = _rounds(app, replied, bare, asked.rounds)
             moves = db.session.scalar(
                 select(func.count()).where(Move.match_id.in_(replied), Move.by == "reply")
             )
             db.session.remove()
             db.engine.dispose()
     app.extensions["pbem.parser"].close()
-    yield Bar(f"inbox: {moves} moves of {MATCHES * ROUNDS} replies", moves == MATCHES * ROUNDS)
+    sent = MATCHES * asked.rounds
+    yield Bar(f"inbox: {moves} moves of {sent} replies", moves == sent)
     yield _bar("stored by LMTP", rounds, STORED, lambda one: (one.stored, one.bare_handler))
     yield _bar(
         "committed as moves", rounds, MOVED, lambda one: (one.stored + one.read, one.bare_commit)
@@ -89,7 +92,7 @@ def _bar(
     )
 
 
-def _rounds(app: Flask, replied: list[int], bare: list[int]) -> list[_Round]:
+def _rounds(app: Flask, replied: list[int], bare: list[int], number: int) -> list[_Round]:
     class Nothing:
         async def handle_DATA(self, *_given: Any) -> str:  # noqa: N802 - aiosmtpd's name
             return "250 taken"
@@ -102,7 +105,7 @@ def _rounds(app: Flask, replied: list[int], bare: list[int]) -> list[_Round]:
     ours.start()
     peer.start()
     try:
-        return [_round(replied, bare) for _ in range(ROUNDS)]
+        return [_round(replied, bare) for _ in range(number)]
     finally:
         peer.stop()
         ours.stop()
