@@ -234,6 +234,7 @@ def command(
     from pbem.ext import db
 
     site = app.extensions["pbem.settings"]
+    monkeypatch.setenv("PBEM_INSTANCE", str(site.instance))
     monkeypatch.setenv("PBEM_DATABASE_URL", site.database_url)
     monkeypatch.setenv("PBEM_SECRET_KEYS", site.secret_keys[0])
     monkeypatch.setenv("PBEM_BIND_PORT", str(site.listen_port))

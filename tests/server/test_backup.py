@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import shutil
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import time_machine
 from cast import ADDRESSES, move_links, open_turn, run_worker, running_match
-from conftest import NOON
 from sqlalchemy import text
 
 from pbem import audit, play, worker
@@ -25,14 +21,6 @@ from pbem.ext import db
 from pbem.models import Letter, LetterState, Match, Move, Notice, Player, Turn
 
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(autouse=True)
-def clock() -> Iterator[None]:
-    """Each process has its own second: copies that are put aside are named by it."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    with time_machine.travel(NOON - timedelta(seconds=worker), tick=False):
-        yield
 
 
 @pytest.fixture(autouse=True)
