@@ -39,12 +39,6 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def now() -> datetime:
-    """The page and the command read the clock, so that these tests begin today."""
-    return datetime.now(UTC).replace(second=0, microsecond=0)
-
-
-@pytest.fixture
 def match(app, now) -> Match:
     """A match of ann and bob that began just now."""
     return running_match(["ann", "bob"], now=now)

@@ -50,12 +50,6 @@ def database_url(sqlite: str) -> str:
 
 
 @pytest.fixture
-def now() -> datetime:
-    """The page reads the clock, so that these tests begin today."""
-    return datetime.now(UTC)
-
-
-@pytest.fixture
 def host(app, now):
     """A browser in which ann, the host, is signed in."""
     app.extensions["pbem.samples"] = FakeShelf()

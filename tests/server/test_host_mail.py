@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from cast import (
@@ -28,12 +28,6 @@ from pbem.mail import inbox, outbox
 from pbem.models import Letter, LetterState, Match, Move, Note, Suppression
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def now() -> datetime:
-    """The page reads the clock, so that these tests begin today."""
-    return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
 @pytest.fixture

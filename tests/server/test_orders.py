@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,6 @@ from pbem.tokens import Named
 def database_url(tmp_path: Path) -> str:
     """One kind is enough: the locks are those of every move."""
     return f"sqlite:///{tmp_path / 'pbem.sqlite3'}"
-
-
-@pytest.fixture
-def now() -> datetime:
-    """Pages have a clock of their own."""
-    return datetime.now(UTC)
 
 
 @pytest.fixture
