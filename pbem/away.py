@@ -61,6 +61,7 @@ def change_settings(
     with writing():
         player = db.session.get_one(Player, player_id)
         player.name = clean_name(given.get("name", "")) or player.name
+        was_daily = player.digest_at is not None
         is_replanned = (digest_at, zone) != (player.digest_at, player.zone)
         player.language, player.zone, player.entries = language, zone, entries
         player.plays_forced = bool(given.get("plays_forced"))
@@ -70,14 +71,13 @@ def change_settings(
         player.mails = mails
         player.quiet_from, player.quiet_until = quiet_from, quiet_until
         player.reminder_steps = chosen
-        if digest_at is None and player.digest_at is not None:
-            player.digest_at = None  # so that what is told now does not wait for it
-            for letter in post.gathered(player):
-                letter.state, letter.due_at, letter.wanted_at = LetterState.QUEUED, now, now
-            _tell_untold(player, now=now)
         if is_replanned:
             player.digest_at = digest_at
             plan_digest(player, now=now)
+        if was_daily and digest_at is None:
+            for letter in post.gathered(player):
+                letter.state, letter.due_at, letter.wanted_at = LetterState.QUEUED, now, now
+            _tell_untold(player, now=now)
         for turn in clocks.open_turns(player=player):
             clocks.refresh(turn, now=now)
 
