@@ -40,7 +40,7 @@ $(VENV)/bench: $(VENV)/tests
 	$(BIN)/pip install --quiet --editable '.[test,bench]'
 	touch $(VENV)/bench
 
-bench: $(VENV)/bench ## measure the engine, moves, letters, pictures, pages and how mails are read, beside bars
+bench: $(VENV)/bench ## measure the engine, moves, letters, pictures, pages and how replies are taken, beside bars
 	PYTHONPATH=. $(BIN)/python -m bench all --rounds 3 --seconds 1
 
 check: $(VENV)/tests ## format, lint, types, layers, tests

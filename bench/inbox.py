@@ -5,7 +5,7 @@ from __future__ import annotations
 import smtplib
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -19,7 +19,6 @@ from sqlalchemy import func, select
 
 from bench.measure import Asked, Bar, took
 from pbem import clocks, create_app, lobby, play
-from pbem.config import Settings
 from pbem.ext import db, writing
 from pbem.links import Links
 from pbem.lobby import Chair
@@ -27,6 +26,7 @@ from pbem.mail import inbox
 from pbem.mail.listener import Listener
 from pbem.models import Match, Move, Turn
 from pbem.tokens import Named
+from torture import world
 
 MATCHES: Final = 100  # each asks once in a round
 SIZE: Final = 30_000  # bytes of a reply, most of them the quoted letter
@@ -50,16 +50,7 @@ def run(asked: Asked) -> Iterator[Bar]:
     """Send all replies in rounds, and make as many bare moves and bare deliveries by turns."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(
-            Settings(
-                instance=Path(folder),
-                secret_keys=("ab" * 32,),
-                mail_domain="play.example",
-                listen_protocol="lmtp",
-                listen_port=PORT,
-                # A run does in minutes what people do in weeks.
-                tables_a_day=10**6,
-                mails_in_an_hour=10**6,
-            )
+            replace(world.site(Path(folder), "", 1), listen_protocol="lmtp", listen_port=PORT)
         )
         with app.app_context():
             upgrade()
